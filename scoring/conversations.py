@@ -187,9 +187,9 @@ def rows(conversation: Conversation, topic: Topic, figures: Sequence[Figure]) ->
         )
 
 
-def units_of(one: Conversation, settings: Settings) -> tuple[Unit, Unit]:
+def units_of(conversation: Conversation, settings: Settings) -> tuple[Unit, Unit]:
     """Return the unit in which a conversation is measured, and the unit that fits its script."""
-    return conversation_unit(one, settings.unit), conversation_unit(one)
+    return conversation_unit(conversation, settings.unit), conversation_unit(conversation)
 
 
 def length_notes(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:

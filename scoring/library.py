@@ -143,7 +143,7 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 _GIVEN: dict[str, Declaration] = {}
 
 
-def make_known(one: Declaration) -> Term:
+def make_known(declaration: Declaration) -> Term:
     """Make a measure of conversations known to this process, and return the term that asks for it.
 
     It can then be named wherever a measure is named, like a measure of an installed distribution, but is only computed
@@ -151,13 +151,13 @@ def make_known(one: Declaration) -> Term:
     again. Raises InputError if the declaration is not valid, or if another measure has its name.
     """
     try:
-        _check_declaration(one.name, one)
+        _check_declaration(declaration.name, declaration)
     except TypeError as error:
-        raise InputError(f"the measure {one.name}: {error}") from None
-    if one.name in _OWN or any(other.name == one.name for other in plug_ins()):
-        raise InputError(f"there is a measure {one.name} already", advice="give yours another name")
-    _GIVEN[one.name] = replace(one, shown="asked")
-    return Term(one.name)
+        raise InputError(f"the measure {declaration.name}: {error}") from None
+    if declaration.name in _OWN or any(other.name == declaration.name for other in plug_ins()):
+        raise InputError(f"there is a measure {declaration.name} already", advice="give yours another name")
+    _GIVEN[declaration.name] = replace(declaration, shown="asked")
+    return Term(declaration.name)
 
 
 @cache

@@ -279,11 +279,11 @@ class Measure:
         return float(default)
 
 
-def read_plain_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+def read_plain_term(declaration: Declaration, term: Term, context: TermContext) -> tuple[Measure, ...]:
     """Read a term by the parameters, settings and arguments that the measure declares. Raises InputError if the term
     does not fit the declaration."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
-    settings = apply_parameters(declaration, term, asking.settings)
+    settings = apply_parameters(declaration, term, context.settings)
     refuse_arguments(declaration, term)
     return (Measure(term, term, settings, declaration),)
 

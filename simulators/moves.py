@@ -72,17 +72,17 @@ class Plan(Generic[M]):
         text = self.phrasebook.text(move.act, variant, self.memory.topic, turn, move.item)
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
-    def make_choice(self, done: Say | Stop) -> Choice:
-        """Return the record of the action `done`: its probability over all wordings, and the options of the plan."""
+    def make_choice(self, choice: Say | Stop) -> Choice:
+        """Return the record of the action `choice`: its probability over all wordings, and the options of the plan."""
         leaving: dict[str, float] = {}
         for reason, probability in self.exits:
             if probability > _LEAST_PROBABILITY:
                 leaving[reason] = leaving.get(reason, 0.0) + probability
-        if isinstance(done, Stop):
-            found = leaving.get(done.reason, 0.0)  # 0 if only rounding left this exit
+        if isinstance(choice, Stop):
+            found = leaving.get(choice.reason, 0.0)  # 0 if only rounding left this exit
         else:
             staying = 1 - sum(leaving.values())
-            found = staying * sum(move.probability for move in self.moves if move.act == done.state)
+            found = staying * sum(move.probability for move in self.moves if move.act == choice.state)
         return Choice(min(found, 1.0) or None, leaving, self.took, self.coverage)
 
 

@@ -3,10 +3,10 @@
 import re
 
 
-def pluralize(n: int, one: str, many: str | None = None) -> str:
-    """Return `n` with the noun `one` if `n` is 1, and else with the noun `many`. The default plural is made by
+def pluralize(n: int, singular: str, many: str | None = None) -> str:
+    """Return `n` with the noun `singular` if `n` is 1, and else with the noun `many`. The default plural is made by
     `plural`. Numbers from 10,000 on have commas."""
-    return f"{n:,} {_choose_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_choose_noun(n, one, many)}"
+    return f"{n:,} {_choose_noun(n, singular, many)}" if abs(n) >= 10_000 else f"{n} {_choose_noun(n, singular, many)}"
 
 
 def count_time(seconds: float) -> str:
@@ -22,11 +22,11 @@ def count_time(seconds: float) -> str:
     return pluralize(round(minutes / (24 * 60)), "day")
 
 
-def plural(one: str) -> str:
+def plural(singular: str) -> str:
     """Return the regular English plural of a noun. Only the last word changes: trials, entities, branches, replies."""
-    if re.search(r"[^aeiou]y$", one):
-        return f"{one[:-1]}ies"
-    return f"{one}es" if one.endswith(("s", "x", "z", "ch", "sh")) else f"{one}s"
+    if re.search(r"[^aeiou]y$", singular):
+        return f"{singular[:-1]}ies"
+    return f"{singular}es" if singular.endswith(("s", "x", "z", "ch", "sh")) else f"{singular}s"
 
 
 def _choose_noun(n: int, one: str, many: str | None) -> str:

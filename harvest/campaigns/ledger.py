@@ -104,29 +104,29 @@ class Ledger:
         """Return the text without secrets, so that the text sent is the text in the ledger."""
         return self._redactor.text(text)
 
-    def receive(self, told: Told, by: str) -> None:
+    def receive(self, reply: Told, by: str) -> None:
         """Add the reply to the last request. `by` says how it was learnt: `reply`, `session` or `status`."""
         chain = self.chain
         clean = self._redactor.value
-        begins = not told.complete and (
-            told.begins or not chain.number or told.conversation not in ("", chain.conversation)
+        begins = not reply.complete and (
+            reply.begins or not chain.number or reply.conversation not in ("", chain.conversation)
         )
         goal = (
             None
-            if told.goal is None
-            else clean({"id": told.goal.id, "request": told.goal.request, "fields": dict(told.goal.fields)})
+            if reply.goal is None
+            else clean({"id": reply.goal.id, "request": reply.goal.request, "fields": dict(reply.goal.fields)})
         )
         self.append(
             "received",
             by=by,
-            status=told.status,
-            conversation=told.conversation or ("" if begins else chain.conversation),
+            status=reply.status,
+            conversation=reply.conversation or ("" if begins else chain.conversation),
             begins=begins,
-            ended=told.ended,
-            complete=told.complete,
+            ended=reply.ended,
+            complete=reply.complete,
             goal=goal,
-            text=clean(told.text),
-            body=clean(told.body if _is_strict(told.body) else json.dumps(told.body)),
+            text=clean(reply.text),
+            body=clean(reply.body if _is_strict(reply.body) else json.dumps(reply.body)),
         )
 
 

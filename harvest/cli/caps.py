@@ -70,9 +70,9 @@ def most_costs(audit: Audit, caps: Caps, plan: Plan) -> float | None:
     return costs
 
 
-def expectation_lines(found: Iterable[Standing]) -> Iterator[str]:
+def expectation_lines(standings: Iterable[Standing]) -> Iterator[str]:
     """Yield lines about what a recorded run has used so far, and what all of its rounds would use at this rate."""
-    for one in found:
+    for one in standings:
         yield one.progress
         if 0 < one.whole < one.planned:
             spent, caps = one.ledger.spent, one.caps

@@ -91,10 +91,10 @@ def count_threads(client: Any, address: str) -> int:
     return int(found)
 
 
-def wait_for_any(client: Any, running: Sequence[Any]) -> None:
+def wait_for_any(client: Any, futures: Sequence[Any]) -> None:
     """Wait until at least one of the tasks is done. Raises InputError if the scheduler does not come back."""
     arrived = threading.Event()
-    for future in running:
+    for future in futures:
         future.add_done_callback(lambda _: arrived.set())
     silent = 0
     while silent < _GONE_SECONDS and not arrived.wait(1.0):

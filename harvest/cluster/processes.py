@@ -65,17 +65,17 @@ class Processes:
     def start(self, task: Assignment) -> PlayedShard:
         return PlayedShard(task)
 
-    def wait(self, running: Sequence[PlayedShard]) -> dict[PlayedShard, ShardResult]:
+    def wait(self, shards: Sequence[PlayedShard]) -> dict[PlayedShard, ShardResult]:
         """Wait until at least one shard is done, and return those that are."""
         done: dict[PlayedShard, ShardResult] = {}
         while not done:
-            ready, _, _ = select.select([one.answers for one in running], [], [])
-            done = {one: result for one in running if one.answers in ready and (result := one.result())}
+            ready, _, _ = select.select([one.answers for one in shards], [], [])
+            done = {one: result for one in shards if one.answers in ready and (result := one.result())}
         return done
 
-    def abandon(self, running: Sequence[PlayedShard]) -> None:
+    def abandon(self, shards: Sequence[PlayedShard]) -> None:
         """Wait for workers that were told to stop."""
-        for one in running:
+        for one in shards:
             one.process.wait()
 
 

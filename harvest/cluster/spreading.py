@@ -38,12 +38,12 @@ class Crew(Protocol[Playing]):
         """Have a shard played."""
         ...
 
-    def wait(self, running: Sequence[Playing]) -> Mapping[Playing, ShardResult]:
+    def wait(self, shards: Sequence[Playing]) -> Mapping[Playing, ShardResult]:
         """Wait until at least one shard is done, and return the results of those that are. Raises InputError if a
         shard cannot be played, or if the workers are gone."""
         ...
 
-    def abandon(self, running: Sequence[Playing]) -> None:
+    def abandon(self, shards: Sequence[Playing]) -> None:
         """Give up shards that were told to stop."""
         ...
 

@@ -17,7 +17,7 @@ COVERAGE = "coverage"
 
 
 def watch_bulletin(
-    found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
+    watched: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
 ) -> Bulletin:
     """Return the bulletin about a watched audit. `harness` is the result of a placebo, or None if no placebo was
     played. With `strict`, an unclear result counts as not measured."""
@@ -27,16 +27,16 @@ def watch_bulletin(
         account = Account("harness", f"harness: {notice.sentence}", (notice,), said)
         return Bulletin("watch run", audit, run, at, "not measured", code, (account,))
     accounts = []
-    for system in found.systems:
-        sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
+    for system in watched.systems:
+        sentence, details = system_sentence(system, watched), tuple(one.plain for one in system_details(system))
         if system.is_measured:
-            notices = [_figure_notice(one, found, strict) for one in system.figures]
+            notices = [_figure_notice(one, watched, strict) for one in system.figures]
         else:
             why = sentence.removeprefix(f"{system.name}: ")
-            notices = [Notice(name, "not measured", 3, why) for name in found.baseline.gated]
-        accounts.append(Account(system.name, sentence, (*notices, _coverage_notice(system, found, strict)), details))
-    verdict = "not measured" if code == 3 and not found.is_measured else found.verdict
-    shadow = " (shadow)" if found.shadow else ""
+            notices = [Notice(name, "not measured", 3, why) for name in watched.baseline.gated]
+        accounts.append(Account(system.name, sentence, (*notices, _coverage_notice(system, watched, strict)), details))
+    verdict = "not measured" if code == 3 and not watched.is_measured else watched.verdict
+    shadow = " (shadow)" if watched.shadow else ""
     return Bulletin("watch run", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
 
 
@@ -87,7 +87,7 @@ _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
 
 
 def bounds_bulletin(
-    found: Sequence[CheckedBound],
+    bounds: Sequence[CheckedBound],
     *,
     audit: str,
     run: str,
@@ -98,7 +98,7 @@ def bounds_bulletin(
 ) -> Bulletin:
     """Return the bulletin about an audit's thresholds, by system. `played` is the notice about a new run."""
     by_system: dict[str, list[Notice]] = {}
-    for one in found:
+    for one in bounds:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
         by_system.setdefault(system, []).append(_bound_notice(one, strict))
     accounts: tuple[Account, ...] = ()
@@ -106,7 +106,7 @@ def bounds_bulletin(
         not_kept = [one.sentence for one in notices if one.verdict != "kept"]
         sentence = "; ".join(not_kept) or f"{pluralize(len(notices), 'threshold')} kept"
         accounts += (Account(system, f"{system}: {sentence}", tuple(notices)),)
-    verdicts: set[Verdict] = {one.verdict for one in found}
+    verdicts: set[Verdict] = {one.verdict for one in bounds}
     if played is not None:
         accounts = (Account("all trials", f"all trials: {played.sentence}", (played,)), *accounts)
         verdicts.add(played.verdict)

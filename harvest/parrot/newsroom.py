@@ -131,9 +131,9 @@ class Newsroom:
         each = np.array([self.chances(one.id, language) for one in self.questions])
         return float(each[:, inside].sum() / each.sum())
 
-    def answer(self, said: str, rng: np.random.Generator) -> Answer:
+    def answer(self, text: str, rng: np.random.Generator) -> Answer:
         """Return the answer to one user turn."""
-        found = self.find(said)
+        found = self.find(text)
         if found is None:
             return Answer.of(_WORDS["en"][2])
         topic, language = found

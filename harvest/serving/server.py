@@ -115,13 +115,13 @@ def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[s
 async def serve(
     app: App,
     allowed: Sequence[Allowed],
-    listening: socket.socket,
+    server_socket: socket.socket,
     tokens: Mapping[str, str],
-    started: Callable[[], None],
+    on_start: Callable[[], None],
 ) -> None:
     """Serve until cancelled, then finish the requests that have begun. `app` gets the `allowed` requests of people with
-    one of the `tokens`. `started` is called when the page can be opened."""
-    port = int(listening.getsockname()[1])
+    one of the `tokens`. `on_start` is called when the page can be opened."""
+    port = int(server_socket.getsockname()[1])
     config = uvicorn.Config(
         Guard(app, Addresses(port), tokens, allowed),
         http=TimedConnection,
@@ -135,8 +135,8 @@ async def serve(
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=3,
     )
-    server = _Server(config, started)
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    server = _Server(config, on_start)
+    serving = asyncio.create_task(server.serve(sockets=[server_socket]))
     try:
         await asyncio.shield(serving)
     finally:

@@ -91,31 +91,31 @@ def interval_words(interval: Interval, *, share: bool) -> str:
     return f"[{format_change(interval.low, share=share)}, {format_change(interval.high, share=share)}]"
 
 
-def difference_words(one: Difference, *, share: bool) -> str:
+def difference_words(difference: Difference, *, share: bool) -> str:
     """Format a difference with its interval. Returns `n/a` if there are no pairs."""
     return (
-        f"{format_change(one.value, share=share)} {interval_words(one.interval, share=share)}".rstrip()
-        if one.n
+        f"{format_change(difference.value, share=share)} {interval_words(difference.interval, share=share)}".rstrip()
+        if difference.n
         else "n/a"
     )
 
 
-def found_word(one: Difference) -> str:
+def found_word(difference: Difference) -> str:
     """Return `yes` if a difference is significant, `no` if not, `?` if undecided, or `n/a` if there are no pairs."""
-    return {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+    return {True: "yes", False: "no", None: "?"}[difference.beyond] if difference.n else "n/a"
 
 
-def bounds_words(one: Difference, *, share: bool) -> str:
+def bounds_words(difference: Difference, *, share: bool) -> str:
     """Describe the bounds of a difference over all possible results of lost trials, and whether they prevent a
     verdict. Returns "" if no loss matters."""
-    if one.bounds is None:
+    if difference.bounds is None:
         return ""
-    low, high = (format_change(end, share=share) for end in sorted(one.bounds))
+    low, high = (format_change(end, share=share) for end in sorted(difference.bounds))
     said = (
         "if all lost trials were at one end of the measure or the other, the difference would be between "
         f"{low} and {high}{' points' if share else ''}"
     )
-    return f"{said}; nothing is found, because {one.withheld}" if one.withheld else said
+    return f"{said}; nothing is found, because {difference.withheld}" if difference.withheld else said
 
 
 def better_system(pair: Pair, most: int = 16, *, same: bool = False) -> str:

@@ -233,24 +233,24 @@ def bound_cells(bounds: tuple[float, float] | None) -> dict[str, Any]:
     return dict(zip(("lowest", "highest"), sorted(bounds or ()), strict=False))
 
 
-def difference_cells(one: Difference, level: float) -> dict[str, Any]:
+def difference_cells(difference: Difference, level: float) -> dict[str, Any]:
     """Return the cells for a difference over matched trials: the estimate, its interval, p, bounds, verdict and counts.
     The verdict is `found`, `not found` or `cannot tell`, or "" if the difference was not tested."""
-    tested = one.n > 0 and not math.isnan(one.adjusted)
+    tested = difference.n > 0 and not math.isnan(difference.adjusted)
     return {
         "estimand": "like-these",
-        "estimate": one.value,
-        **interval_cells(one.interval, level),
-        "p": one.p,
-        "p_corrected": one.adjusted,
-        "p_interval": one.outside,
-        "p_least": one.least,
-        **bound_cells(one.bounds),
-        "verdict": _VERDICTS[one.beyond] if tested or one.beyond is not None else "",
-        "topics": one.topics,
-        "pairs": one.n,
-        "sessions": one.sessions or None,
-        "note": one.interval.note or one.withheld,
+        "estimate": difference.value,
+        **interval_cells(difference.interval, level),
+        "p": difference.p,
+        "p_corrected": difference.adjusted,
+        "p_interval": difference.outside,
+        "p_least": difference.least,
+        **bound_cells(difference.bounds),
+        "verdict": _VERDICTS[difference.beyond] if tested or difference.beyond is not None else "",
+        "topics": difference.topics,
+        "pairs": difference.n,
+        "sessions": difference.sessions or None,
+        "note": difference.interval.note or difference.withheld,
     }
 
 

@@ -33,16 +33,16 @@ class Echo(AnswerRule):
         return Verdict(True, (span(answer.text, 0, len(answer.text), f"the words of user turn {turn}"),))
 
 
-def gives_back(text: str, said: str) -> bool:
-    """Return True if the text only repeats `said`, after at most a few words before a colon."""
+def gives_back(text: str, user_text: str) -> bool:
+    """Return True if the text only repeats `user_text`, after at most a few words before a colon."""
     # An answer of megabytes is not read: letters in other forms are at most four times as many.
-    if len(text) > 4 * len(said) + 100:
+    if len(text) > 4 * len(user_text) + 100:
         return False
-    wanted = _words(said)
+    wanted = _words(user_text)
     if not wanted:
         return False
     if (own := _words(text)) == wanted:
-        return len(wanted.split()) > _SHORT or _asks(text) == _asks(said)
+        return len(wanted.split()) > _SHORT or _asks(text) == _asks(user_text)
     led_in = _LED_IN.match(text)
     if led_in is None or len(led_in[1].split()) > _MOST_WORDS_BEFORE or not own.endswith(wanted):
         return False

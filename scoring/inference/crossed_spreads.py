@@ -58,19 +58,19 @@ class CrossedEnds:
 
 
 def crossed_ends(
-    mean: Floats, own: Floats, counts: Counts, found: MeanSquares, within: Range, *, level: float
+    mean: Floats, own: Floats, counts: Counts, squares: MeanSquares, within: Range, *, level: float
 ) -> CrossedEnds:
     """Return intervals of the components of systems, topics, interaction and trials, and of Eρ² and Φ.
 
     `mean`, `own` and `counts` (systems, topics) are the means, variances and trial numbers of the cells, 0 if empty.
-    `found` are the mean squares with all weights 1, `within` is the range of the values, and `level` is in (0, 1).
+    `squares` are the mean squares with all weights 1, `within` is the range of the values, and `level` is in (0, 1).
     """
     topics = mean.shape[1]
     why = within.missing_interval_reason(topics)
     if why:
         return CrossedEnds(*(no_interval(why),) * 6)
     order = np.lexsort((*mean, mean.sum(axis=0) / np.maximum(1, (counts > 0).sum(axis=0))))
-    table = _Table(mean[:, order], own[:, order], counts[:, order], found, within, level)
+    table = _Table(mean[:, order], own[:, order], counts[:, order], squares, within, level)
     topic, both, trial, system = table.topic_ends(), table.interaction_ends(), table.trial_ends(), table.system_ends()
     named = {
         "topic": (topic, "every topic has the same value"),

@@ -194,16 +194,16 @@ def unseen_positions(means: Floats) -> Floats:
     return np.stack([middle - far, middle + far])
 
 
-def as_interval(found: GuardedIntervals, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
+def as_interval(intervals: GuardedIntervals, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
     """Return the interval of one column, or the reason why there is none."""
-    if not math.isnan(found.low[column]):
+    if not math.isnan(intervals.low[column]):
         assumes = (
             f"{unit}s are independent draws; one of a kind that was not asked may lie anywhere in the range"
             if math.isfinite(reach)
             else f"{unit}s are independent draws; one of a kind that was not asked lies within the tail that was seen"
         )
         return Interval(
-            float(found.low[column]), float(found.high[column]), f"{METHOD} {unit}", f"{unit}s", assumes=assumes
+            float(intervals.low[column]), float(intervals.high[column]), f"{METHOD} {unit}", f"{unit}s", assumes=assumes
         )
     if units < FEWEST:
         return no_interval(too_few_reason(units, unit) if units else "no value")

@@ -219,9 +219,9 @@ def residual_variance(values: npt.ArrayLike) -> float:
     return float(np.square(rest).sum() / ((topics - 1) * (systems - 1)))
 
 
-def correct_intervals(found: Sequence[PairedTest]) -> list[float]:
+def correct_intervals(tests: Sequence[PairedTest]) -> list[float]:
     """Return the p of the intervals of a family of differences, corrected by Holm's method; NaN without an interval."""
-    return holm_correction([one.outside for one in found])
+    return holm_correction([one.outside for one in tests])
 
 
 def tells_apart(p: float, outside: float, alpha: float) -> bool:
@@ -230,7 +230,7 @@ def tells_apart(p: float, outside: float, alpha: float) -> bool:
 
 
 def decide(
-    found: PairedTest, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
+    test: PairedTest, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
     """Return the verdict, and the reason for `cannot tell` unless the reason is a large p, else "".
 
@@ -239,24 +239,24 @@ def decide(
     topics that were not asked. `p` is for the difference and `outside` for its interval, both corrected over a family
     of `pairs`. `least` is the smallest p possible with this number of units. `alpha` is the error probability.
     """
-    if math.isnan(found.value):
+    if math.isnan(test.value):
         return "no value", ""
-    if np.fmax(least, found.least) > alpha + _SAME:
+    if np.fmax(least, test.least) > alpha + _SAME:
         return "too few", ""
-    if not found.interval.is_defined:
-        return "cannot tell", found.interval.note
+    if not test.interval.is_defined:
+        return "cannot tell", test.interval.note
     if tells_apart(p, outside, alpha):
         if good == "neither":
-            return ("higher" if found.value > 0 else "lower"), ""
-        return ("better" if (found.value > 0) == (good == "high") else "worse"), ""
-    floor = float(np.fmax(least, found.least))
-    if pairs * floor > alpha + _SAME and max(found.p, found.outside) <= alpha:
+            return ("higher" if test.value > 0 else "lower"), ""
+        return ("better" if (test.value > 0) == (good == "high") else "worse"), ""
+    floor = float(np.fmax(least, test.least))
+    if pairs * floor > alpha + _SAME and max(test.p, test.outside) <= alpha:
         return "cannot tell", (
             f"no p is below {floor:.2g}, and among {pairs} pairs none can be told apart: compare at most "
             f"{math.floor(alpha / floor + _SAME)} pairs at a time"
         )
     if p <= alpha + _SAME:
-        inside = found.interval.contains(0.0)
+        inside = test.interval.contains(0.0)
         return "cannot tell", (
             "the interval includes 0, because topics of a kind that was not asked could reverse the difference"
             if inside

@@ -87,9 +87,9 @@ def check_room(components: Components, difference: float) -> None:
         raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
 
 
-def summarize_power(found: Bools, widths: Floats) -> Power:
+def summarize_power(verdicts: Bools, widths: Floats) -> Power:
     """Summarise studies from (studies,) verdicts and (studies,) widths of intervals, NaN without an interval."""
-    studies, share = len(found), float(found.mean())
+    studies, share = len(verdicts), float(verdicts.mean())
     known = widths[~np.isnan(widths)]
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
     return Power(

@@ -64,27 +64,27 @@ class Settling:
     hindrance: Hindrance = ""
 
 
-def is_settled(found: Difference, matters: float) -> bool:
+def is_settled(difference: Difference, matters: float) -> bool:
     """Return True if the interval lies entirely inside ±`matters`, or entirely outside."""
-    return found.same or found.is_beyond(matters)
+    return difference.same or difference.is_beyond(matters)
 
 
-def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
+def trials_to_settle(baseline: Baseline, difference: Difference, *, each: float, matters: float) -> Settling:
     """Return the smallest number of further trials per topic that settles the audit with probability `SURE`.
 
     `each` is the present number of trials per topic.
     """
     most = math.ceil(MOST_TIMES * each)
-    if is_settled(found, matters):
+    if is_settled(difference, matters):
         return Settling(most=most, hindrance="settled")
     if len(baseline.runs) < FEWEST_RUNS:
         return Settling(most=most, hindrance="runs")
     numbers = np.unique(np.geomspace(1, most, _NUMBERS).round())
-    chances = _chances(baseline, found, each, matters, numbers, known=False)
+    chances = _chances(baseline, difference, each, matters, numbers, known=False)
     enough = np.flatnonzero(chances >= SURE)
     if enough.size:
         return Settling(int(numbers[enough[0]]), float(chances[enough[0]]), most)
-    exact = _chances(baseline, found, each, matters, numbers, known=True)
+    exact = _chances(baseline, difference, each, matters, numbers, known=True)
     why: Hindrance = "baseline" if exact.max() >= SURE else "edge"
     return Settling(0, float(chances.max()), most, why)
 

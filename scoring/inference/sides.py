@@ -112,19 +112,19 @@ def _compare_fresh(
     return PairedTest(value, interval, p, p, smallest_p(len(units)))
 
 
-def combine_extremes(found: PairedTest, ends: tuple[PairedTest, PairedTest]) -> PairedTest:
+def combine_extremes(test: PairedTest, ends: tuple[PairedTest, PairedTest]) -> PairedTest:
     """Combine the extremes of a difference: the hull of both intervals, and the larger p, or 1 if signs differ."""
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.is_defined and high.interval.is_defined):
         missing = low if not low.interval.is_defined else high
-        return replace(found, interval=missing.interval, p=math.nan, outside=math.nan)
+        return replace(test, interval=missing.interval, p=math.nan, outside=math.nan)
     interval = Interval(
         low.interval.low,
         high.interval.high,
-        f"{found.interval.method or low.interval.method}, within the bounds of what was lost",
+        f"{test.interval.method or low.interval.method}, within the bounds of what was lost",
         low.interval.resampled,
         assumes=low.interval.assumes,
     )
     agree = low.value * high.value > 0
     p, outside = (max(low.p, high.p), max(low.outside, high.outside)) if agree else (1.0, 1.0)
-    return replace(found, interval=interval, p=p, outside=outside)
+    return replace(test, interval=interval, p=p, outside=outside)

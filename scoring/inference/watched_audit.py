@@ -86,7 +86,7 @@ def audit_word(
     verdict: Verdict,
     before: WatchState,
     state: WatchState,
-    found: Difference,
+    difference: Difference,
     matters: float,
     *,
     alarm: bool,
@@ -102,18 +102,18 @@ def audit_word(
         return "perhaps back" if state.is_near else "cannot tell"
     if alarm:
         return "alarm"
-    if found.is_beyond(matters):
-        return "fell" if found.value < 0 else "rose"
+    if difference.is_beyond(matters):
+        return "fell" if difference.value < 0 else "rose"
     value, low, high = gathered
-    if (low > matters or high < -matters) and not is_near_baseline(found, value, matters):
+    if (low > matters or high < -matters) and not is_near_baseline(difference, value, matters):
         return "fell" if value < 0 else "rose"
     return "cannot tell"
 
 
-def is_near_baseline(found: Difference, gathered: float, matters: float) -> bool:
+def is_near_baseline(difference: Difference, gathered: float, matters: float) -> bool:
     """Return True if an audit lies within the margin around the baseline, or if the baseline lies between the audit and
     `gathered`, the mean of the audits behind the evidence. A change that they show may then be over."""
-    return found.value > -matters if gathered < 0 else found.value < matters
+    return difference.value > -matters if gathered < 0 else difference.value < matters
 
 
 def judge(

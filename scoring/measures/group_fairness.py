@@ -48,9 +48,9 @@ def set_fairness(material: Material, attribute: AttributeSet, *, cumulative: boo
     return material.once((GroupFairness, attribute.name, cumulative), make)
 
 
-def named_set(term: Term, asking: TermContext) -> AttributeSet:
+def named_set(term: Term, context: TermContext) -> AttributeSet:
     """Return the attribute set that is the term's first argument. Raises InputError for an unknown set."""
-    name, known = attribute_of(term), asking.topics.attributes
+    name, known = attribute_of(term), context.topics.attributes
     if name not in known:
         raise InputError(f"{term}: there is no attribute set {name!r}", allowed=", ".join(known) or "none")
     return known[name]

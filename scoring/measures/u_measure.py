@@ -165,10 +165,10 @@ U_MEASURE = Declaration(
 )
 
 
-def read_intents(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+def read_intents(declaration: Declaration, term: Term, context: TermContext) -> tuple[Measure, ...]:
     """Return the measure over the intents of an attribute set. Raises InputError for an unknown set."""
-    found = read_plain_term(declaration, term, asking)
-    known = asking.topics.attributes
+    found = read_plain_term(declaration, term, context)
+    known = context.topics.attributes
     if str(term.arguments[0]) not in known:
         raise InputError(
             f"{term}: there is no attribute set {str(term.arguments[0])!r}",

@@ -164,7 +164,7 @@ def share(
 
 
 def add_interval(
-    found: Share,
+    share: Share,
     topics: Sequence[str],
     above: Floats,
     below: Floats,
@@ -178,13 +178,13 @@ def add_interval(
     """Add the interval to a share computed by `shares`. The other arguments are as in `share`."""
     seen = ~(np.isnan(above) | np.isnan(below))
     top, bottom = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
-    interval, units = no_interval("no value"), found.units
-    if found.n and unit == "topic" and not design.has_independent_topics(topics):
-        interval, units = _dependent_interval(design, topics, top, bottom, seen, found.value, pooled, level)
-    elif found.n and unit == "trial" and design.inflation > 1:
+    interval, units = no_interval("no value"), share.units
+    if share.n and unit == "topic" and not design.has_independent_topics(topics):
+        interval, units = _dependent_interval(design, topics, top, bottom, seen, share.value, pooled, level)
+    elif share.n and unit == "trial" and design.inflation > 1:
         cells = _ratio_cells(top.T, bottom.T, seen.T, pooled)
         interval = these_interval(*cells, level=level, inflation=design.inflation)
-    elif found.n:
+    elif share.n:
         if resampler is not None and top.shape[1] > 1:
             nothing = np.where(seen, 0.0, np.nan)
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -195,8 +195,8 @@ def add_interval(
             # That of `scoring.inference.unseen_topic`, or the exact one for fewer than `FEW` answers, one a topic. Only
             # topics with a denominator count: with the others, coverage falls to .85 if 6 of 45 topics fail.
             sums = _sum_by_topic(top, bottom, pooled)
-            interval = _unit_interval(*sums, found.value, float(bottom.sum()), pooled, level, unit)
-    return replace(found, interval=interval, units=units)
+            interval = _unit_interval(*sums, share.value, float(bottom.sum()), pooled, level, unit)
+    return replace(share, interval=interval, units=units)
 
 
 def _dependent_interval(

@@ -41,7 +41,7 @@ def _has_turn_scores(criterion: Criterion) -> bool:
     return criterion.level == "turn" and criterion.speaker == "system" and not criterion.values
 
 
-def read_weighted_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+def read_weighted_term(declaration: Declaration, term: Term, context: TermContext) -> tuple[Measure, ...]:
     """Return the measure with its weighting in canonical form. Raises InputError for an invalid weighting or an
     unknown form of turn-level scores."""
     parameters = dict(term.parameters)
@@ -54,7 +54,7 @@ def read_weighted_term(declaration: Declaration, term: Term, asking: TermContext
             allowed=f"turn_scores={FIRST_NUGGET}, or nothing for one item per turn",
         )
     term = Term(term.name, term.arguments, tuple(parameters.items()))
-    return (Measure(term, term, asking.settings, declaration),)
+    return (Measure(term, term, context.settings, declaration),)
 
 
 def drop_scorers(term: Term, own: int) -> Term:
@@ -72,10 +72,10 @@ def _weighting(term: Term) -> Weighting:
         raise InputError(f"{term}: {fault}") from None
 
 
-def read_wan(declaration: Declaration, term: Term, asking: TermContext, *, sets: bool = False) -> tuple[Measure, ...]:
+def read_wan(declaration: Declaration, term: Term, context: TermContext, *, sets: bool = False) -> tuple[Measure, ...]:
     """Return the measure that a term names, also for a criterion of sets if `sets`. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
-    term, schema = drop_scorers(term, 1), asking.schema
+    term, schema = drop_scorers(term, 1), context.schema
     refuse_arguments(declaration, term)
     inside = term.arguments[0]
     name = number_text(inside) if isinstance(inside, float) else str(inside)
@@ -100,7 +100,7 @@ def read_wan(declaration: Declaration, term: Term, asking: TermContext, *, sets:
             advice=f"leave out turn_scores={FIRST_NUGGET}",
         )
     term = Term(term.name, (Term(criterion.written_name),), term.parameters)
-    return read_weighted_term(declaration, term, asking)
+    return read_weighted_term(declaration, term, context)
 
 
 def _score(material: "Material", measure: Measure) -> Figure:

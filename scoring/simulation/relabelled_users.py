@@ -94,7 +94,7 @@ def scores_test(
     sides = [by_user(side) for side in kept]
     if common_strata(*sides) is None:
         # Nobody on one side talked to the same systems as somebody on the other: each user counts once per system.
-        sides = [by_user(side, apart=True) for side in kept]
+        sides = [by_user(side, by_system=True) for side in kept]
 
     def sums(dialogues: Sequence[Dialogue]) -> Floats:
         found = np.zeros(width)
@@ -117,11 +117,11 @@ def scores_test(
     return compare_with_relabelled(first, second, statistic, rng, strata=common_strata(*sides), draws=draws)
 
 
-def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, list[Dialogue]]:
-    """Return the dialogues of each user, ordered by name. With `apart`, a user counts once for each system."""
+def by_user(dialogues: Sequence[Dialogue], *, by_system: bool = False) -> dict[str, list[Dialogue]]:
+    """Return the dialogues of each user, ordered by name. With `by_system`, a user counts once for each system."""
     found: dict[str, list[Dialogue]] = {}
     for one in sorted(dialogues, key=lambda one: (one.unit, one.system)):
-        found.setdefault(f"{one.unit} {one.system}" if apart else one.unit, []).append(one)
+        found.setdefault(f"{one.unit} {one.system}" if by_system else one.unit, []).append(one)
     return found
 
 

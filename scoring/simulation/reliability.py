@@ -221,7 +221,7 @@ def ranking_floor(
         return None
     sides = [by_user([one for one in side if one.system in systems]) for side in scored]
     if common_strata(*sides) is None:
-        sides = [by_user([one for one in side if one.system in systems], apart=True) for side in scored]
+        sides = [by_user([one for one in side if one.system in systems], by_system=True) for side in scored]
     strata = common_strata(*sides)
     place = {name: column for column, name in enumerate(systems)}
     both = []

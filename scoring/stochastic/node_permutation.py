@@ -82,7 +82,7 @@ class WholeTest:
 
 
 def node_tests(
-    both: BothSides,
+    sides: BothSides,
     rng: np.random.Generator,
     *,
     draws: int = DRAWS,
@@ -102,18 +102,18 @@ def node_tests(
             f"{draws} draws give no p below {1 / (max(draws, 0) + 1):.2g}, so no p can reach {level}",
             allowed=f"at least {int(np.ceil(1 / level - 1 - _SAME))} draws" if 0 < level < 1 else "a level from 0 to 1",
         )
-    several = (both.trials > 1).any(axis=0)
+    several = (sides.trials > 1).any(axis=0)
     if not several.any():
         raise InputError(
             "every topic has one trial on either side, so no difference within a topic can be tested",
             allowed="topics with several trials on at least one side",
             advice="play more trials of each topic",
         )
-    size = len(both.tree)
-    through, taken = both.through[:, several], both.way_counts[:, several]
+    size = len(sides.tree)
+    through, taken = sides.through[:, several], sides.way_counts[:, several]
     z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_AllDeals | None]()
-    for node in np.setdiff1d(np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1), [*without]).tolist():
-        came, took = through[:, :, node], taken[:, :, both.nodes == node]
+    for node in np.setdiff1d(np.flatnonzero(np.bincount(sides.nodes, minlength=size) > 1), [*without]).tolist():
+        came, took = through[:, :, node], taken[:, :, sides.nodes == node]
         whole = _AllDeals.enumerate_deals(came, took, enumerated)
         dealt = None if whole is not None else _dealt_statistics(came, took, draws, rng)
         if whole is not None or dealt is not None:
@@ -253,14 +253,14 @@ def _test_family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[n
 
 
 def whole_tree_test(
-    both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
+    sides: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
 ) -> WholeTest:
     """Test whether the two trees differ at all, by randomly reassigning whole trials within each topic."""
-    used = np.flatnonzero(both.ended.any(axis=(0, 1)))
-    ended, trials = both.ended[:, :, used], both.trials
+    used = np.flatnonzero(sides.ended.any(axis=(0, 1)))
+    ended, trials = sides.ended[:, :, used], sides.trials
     if len(used) == 1:
         return WholeTest(1.0, 0.0)
-    seen = float(jsd(*(ended / (trials * len(both.topics))[:, :, None]).sum(axis=1)))
+    seen = float(jsd(*(ended / (trials * len(sides.topics))[:, :, None]).sum(axis=1)))
     counts = ended.sum(axis=0)
     dealt = [(counts[topic], int(trials[1, topic])) for topic in range(trials.shape[1])]
     if _ways_to_deal(dealt, enumerated) <= enumerated:

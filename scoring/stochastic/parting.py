@@ -309,13 +309,13 @@ def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) ->
     return slice(bisect_left(tree.trials, wanted, key=name), bisect_right(tree.trials, wanted, key=name))
 
 
-def split_divergence(both: BothSides) -> DivergenceParts:
-    size = len(both.tree)
-    per_trial = 1 / (both.trials * len(both.topics))
+def split_divergence(sides: BothSides) -> DivergenceParts:
+    size = len(sides.tree)
+    per_trial = 1 / (sides.trials * len(sides.topics))
     reach, onward, ends = (
-        np.einsum("skj,sk->sj", counts, per_trial) for counts in (both.through, both.way_counts, both.ended)
+        np.einsum("skj,sk->sj", counts, per_trial) for counts in (sides.through, sides.way_counts, sides.ended)
     )
-    at = both.nodes
+    at = sides.nodes
     middle, came = onward.mean(axis=0), reach.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         portion = onward / reach[:, at]
@@ -334,23 +334,23 @@ def split_divergence(both: BothSides) -> DivergenceParts:
     chosen = found
     there = chosen >= 0
     taken, portions = np.zeros((2, size), dtype=np.int64), np.full((2, size), np.nan)
-    taken[:, there] = both.way_counts.sum(axis=1)[:, chosen[there]]
+    taken[:, there] = sides.way_counts.sum(axis=1)[:, chosen[there]]
     portions[:, there] = portion[:, chosen[there]]
-    n = both.trials.sum(axis=1).tolist()
+    n = sides.trials.sum(axis=1).tolist()
     return DivergenceParts(
         divergence,
         (n[0], n[1]),
         term,
         share,
-        both.through.sum(axis=1),
-        np.where(there, both.ways[chosen], -1),
+        sides.through.sum(axis=1),
+        np.where(there, sides.ways[chosen], -1),
         taken,
         portions,
-        tuple(both.titles[way] if way >= 0 else "" for way in chosen.tolist()),
+        tuple(sides.titles[way] if way >= 0 else "" for way in chosen.tolist()),
     )
 
 
-def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
+def pairs_behind(sides: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
     """Find pairs of conversations, of different topics, that show how the sides differ at a node.
 
     Both conversations came to the node. On the side with the larger share of `branch` the conversation took this
@@ -358,27 +358,27 @@ def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: i
     `end` is "". The topics whose shares differ most come first, each with its first trials. Returns at most the given
     number of pairs, possibly none.
     """
-    ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
-    ways = [way for way in ways if end in ("", both.titles[way])]
-    came, took = both.through[:, :, node], both.way_counts[:, :, ways].sum(axis=2)
+    ways = np.flatnonzero((sides.nodes == node) & (sides.ways == branch)).tolist()
+    ways = [way for way in ways if end in ("", sides.titles[way])]
+    came, took = sides.through[:, :, node], sides.way_counts[:, :, ways].sum(axis=2)
     with np.errstate(invalid="ignore"):
         local = took / came
-        leads = (took / both.trials).sum(axis=1) / (came / both.trials).sum(axis=1)
+        leads = (took / sides.trials).sum(axis=1) / (came / sides.trials).sum(axis=1)
     more = int(leads[1] > leads[0])
     gap = np.where((took[more] > 0) & (took[1 - more] < came[1 - more]), local[more] - local[1 - more], np.nan)
     order = [place for place in np.argsort(-gap, kind="stable").tolist() if not np.isnan(gap[place])]
-    tree = both.tree
+    tree = sides.tree
     here = tree.through(node)
-    if branch == node and end and both.ends is not None:
-        taking = both.ends.at[here] == both.ends.find(node, end)
+    if branch == node and end and sides.ends is not None:
+        taking = sides.ends.at[here] == sides.ends.find(node, end)
     else:
         taking = np.isin(here, tree.ending_at(node) if branch == node else tree.through(branch))
     found = []
     for place in order[:most]:
         first = []
-        for side, name in enumerate(both.names):
-            own = _trials_of(tree, name, both.topics[place])
+        for side, name in enumerate(sides.names):
+            own = _trials_of(tree, name, sides.topics[place])
             wanted = here[(here >= own.start) & (here < own.stop) & (taking == (side == more))]
             first.append(tree.trials[wanted[0]].key.trial)
-        found.append(Pair(both.topics[place], first[0], first[1]))
+        found.append(Pair(sides.topics[place], first[0], first[1]))
     return tuple(found)

@@ -73,9 +73,9 @@ class Case:
     undecided: bool = False
 
 
-def list_cases(found: Iterable[Finding], labels: Mapping[int, str | None] | None = None) -> tuple[Case, ...]:
+def list_cases(findings: Iterable[Finding], labels: Mapping[int, str | None] | None = None) -> tuple[Case, ...]:
     """Return every case of one conversation, by turn. `labels` has `o`, `x` or None for each turn of the probe."""
-    turns = tuple(found)
+    turns = tuple(findings)
     return tuple(case for place in range(len(turns)) for case in _cases_at(turns, place, labels or {}))
 
 

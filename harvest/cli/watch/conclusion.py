@@ -31,10 +31,10 @@ class Conclusion:
     system: WatchedSystem | None
 
     @classmethod
-    def of(cls, found: Watched, run: Run, named: Path, this: Reaudit) -> "Conclusion":
-        audit, base = (this.audit, *this.further), str(this.base)
-        finding = watch_finding(found, gather_runs(run).material, named, audit, base)
-        return cls(found, named, this, finding, most_serious(found)[0] if found.systems else None)
+    def of(cls, watched: Watched, run: Run, named: Path, reaudit: Reaudit) -> "Conclusion":
+        audit, base = (reaudit.audit, *reaudit.further), str(reaudit.base)
+        finding = watch_finding(watched, gather_runs(run).material, named, audit, base)
+        return cls(watched, named, reaudit, finding, most_serious(watched)[0] if watched.systems else None)
 
     @property
     def sentences(self) -> Sequence[str]:

@@ -52,11 +52,11 @@ class Reaudit:
     def command(self, option: str, run: Path) -> str:
         return shlex.join(["harvest", "watch", "run", self.audit, option, str(run), *self.further])
 
-    def print_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
-        """Print a note for each earlier run without a look, except the run that is being resumed (`but`). If the
+    def print_unjudged(self, runs: Path, past: History, *, placebo: bool, except_run: Path | None = None) -> None:
+        """Print a note for each earlier run without a look, except the run that is being resumed (`except_run`). If the
         audit has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete run."""
         every = unjudged_runs(runs, past.lines, self.blessed)
-        others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
+        others = [one for one in every if except_run is None or one.path.resolve() != except_run.resolve()]
         for one in others[:_MOST]:
             left = one.read_state()
             told = f"{one.path}: {left.sentence}"
@@ -125,29 +125,29 @@ def add_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audi
     return load_audit(audit.document.path, trials=trials, keys_in_clear=keys_in_clear)
 
 
-def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
+def judge(run: Run, reaudit: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
     """Judge a run against the baseline, and add a look to the history unless the run is in the baseline. The history
     is locked meanwhile, because a look depends on earlier looks. Returns the result and the faults of the harness,
     including faults noted when the run was judged before."""
     try:
-        with open_history(this.log) as file:
+        with open_history(reaudit.log) as file:
             # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
             past = file.history.cut_after(REAL_CLOCK.now().timestamp()).looks
-            before = own_look(file.history.looks, this.blessed.identity, run.header.created_at)
-            rules = this.rules
+            before = own_look(file.history.looks, reaudit.blessed.identity, run.header.created_at)
+            rules = reaudit.rules
             if before is not None and before.rules is not None:
-                rules = before.rules.model_copy(update={name: getattr(rules, name) for name in this.given})
-            found = watch(run, this.blessed, past, rules=rules, name=run.path.resolve().name)
+                rules = before.rules.model_copy(update={name: getattr(rules, name) for name in reaudit.given})
+            found = watch(run, reaudit.blessed, past, rules=rules, name=run.path.resolve().name)
             noted = found.noted
             if before is not None and before.harness:
                 harness = replace(harness or Harness(), noted=before.harness)
             if harness is not None and not harness.is_sound:  # a faulty harness gives no evidence about the system
                 silent = {name: one.model_copy(update={"figures": {}}) for name, one in noted.systems.items()}
                 noted = noted.model_copy(update={"systems": silent, "harness": tuple(harness.sentences())})
-            if this.blessed.contains_run(run.header):
+            if reaudit.blessed.contains_run(run.header):
                 _print_note("this run is in the baseline, so it is not evidence, and no look is added to the history")
                 return found, harness
-            if rules != this.rules:
+            if rules != reaudit.rules:
                 options = shlex.join(rule_options(rules, OPTIONS))
                 _print_note(f"judged as before, with {options}; options that are given count instead")
             added = file.add(noted)
@@ -157,9 +157,9 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
         reason = describe_fault(fault.fault)[0] if isinstance(fault, StoreError) else fault.what
         raise InputError(
             f"this look was not written: {reason}",
-            place=Place(str(this.log)),
+            place=Place(str(reaudit.log)),
             advice="free some space, then judge the recorded run, with the same other options: "
-            + this.command("--run", run.path),
+            + reaudit.command("--run", run.path),
         ) from fault
     return found, harness
 

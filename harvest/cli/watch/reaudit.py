@@ -154,7 +154,7 @@ def command(
         folder, harness = recorded, None
         if folder is None:
             runs = out or Path("runs") / file.name
-            this.print_unjudged(runs, past, placebo=file.placebo, but=stopped)
+            this.print_unjudged(runs, past, placebo=file.placebo, except_run=stopped)
             if if_alarm and not alarm_waits(mine):
                 console.print("no alarm and no fall waits to be confirmed, so nothing is played")
                 return 0

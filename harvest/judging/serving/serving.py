@@ -33,19 +33,19 @@ ALLOWED = (
 
 async def serve_desk(
     desk: Desk,
-    listening: socket.socket,
+    server_socket: socket.socket,
     tokens: Mapping[str, str],
-    started: Callable[[], None],
-    troubled: Callable[[StoreError], None] = lambda _: None,
+    on_start: Callable[[], None],
+    on_fault: Callable[[StoreError], None] = lambda _: None,
 ) -> None:
-    """Serve the page until cancelled. `tokens` has the token of each person. `started` is called when the page can be
-    opened, and `troubled` when a decision could not be saved."""
-    await serve(application(desk, troubled), ALLOWED, listening, tokens, started)
+    """Serve the page until cancelled. `tokens` has the token of each person. `on_start` is called when the page can be
+    opened, and `on_fault` when a decision could not be saved."""
+    await serve(application(desk, on_fault), ALLOWED, server_socket, tokens, on_start)
 
 
-def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette:
+def application(desk: Desk, on_fault: Callable[[StoreError], None]) -> Starlette:
     """Return the application: three files, and three addresses that exchange JSON. In the scope, `harvest.person`
-    is the person who sent the request. If a decision could not be saved, `troubled` is called with the reason
+    is the person who sent the request. If a decision could not be saved, `on_fault` is called with the reason
     and the file. The page shows only the reason."""
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
     page, kind = files["/"]
@@ -79,7 +79,7 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
         except InvalidRequest as fault:
             return _json({"error": str(fault)}, fault.status)
         except StoreError as fault:
-            troubled(fault)
+            on_fault(fault)
             return _json({"error": f"the decision could not be saved: {describe_fault(fault.fault)[0]}"}, 507)
 
     return Starlette(

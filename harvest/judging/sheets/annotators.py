@@ -92,14 +92,14 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[People
 _FEW_RARE = 10
 
 
-def agreement_words(one: Agreement) -> str:
+def agreement_words(agreement: Agreement) -> str:
     """Return the figures of an agreement, such as `equal 83% (n=18)  alpha 0.42 [-0.24, 0.86] (n=12)`."""
-    own = one.interval
+    own = agreement.interval
     ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
-    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
-    few = f"; {one.rare} with a score or value other than the most frequent one"
-    few = few if own.is_defined and one.rare < _FEW_RARE else ""
-    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"
+    alpha = "n/a" if math.isnan(agreement.alpha) else f"{decimal(agreement.alpha, 2)}{ends}"
+    few = f"; {agreement.rare} with a score or value other than the most frequent one"
+    few = few if own.is_defined and agreement.rare < _FEW_RARE else ""
+    return f"equal {100 * agreement.equal:.0f}% (n={agreement.things})  alpha {alpha} (n={agreement.scored}{few})"
 
 
 def adjudicated_by(layers: Iterable[Layer], criteria: Iterable[str]) -> dict[str, Counter[str]]:

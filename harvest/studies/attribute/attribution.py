@@ -70,23 +70,26 @@ def current_reading(run: Run, system: str) -> Reading:
 
 
 def decide_again(
-    one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
+    conversation: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
 ) -> Conversation:
     """Return the conversation with new `answers`, by turn, and with the decisions that `protocol` makes about these
     answers. If there is no protocol, or if the recorded conversation has no decisions, only the answers are
     replaced. If the protocol stops at an earlier turn, the later turns are removed."""
-    turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in one.turns)
-    if protocol is None or all(turn.route is None for turn in one.turns):
-        return replace(one, turns=turns)
+    turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in conversation.turns)
+    if protocol is None or all(turn.route is None for turn in conversation.turns):
+        return replace(conversation, turns=turns)
     answered = [turn for turn in turns if turn.reply is not None]
     exchanges = [Exchange(turn.said, turn.reply.answer) for turn in answered if turn.reply is not None]
     # Any words match, whatever another user would have said.
-    actions = retrace(protocol, topics[one.key.topic], exchanges, greeting=one.greeting, reworded=True)
+    actions = retrace(
+        protocol, topics[conversation.key.topic], exchanges, greeting=conversation.greeting, reworded=True
+    )
     routes = {turn.number: action.route for turn, action in zip(answered, actions[1:], strict=False)}
     last = answered[len(actions) - 2].number if isinstance(actions[-1], Stop) and len(actions) > 1 else None
     kept = [turn for turn in turns if last is None or turn.number <= last]
     return replace(
-        one, turns=tuple(replace(turn, route=routes[turn.number]) if turn.number in routes else turn for turn in kept)
+        conversation,
+        turns=tuple(replace(turn, route=routes[turn.number]) if turn.number in routes else turn for turn in kept),
     )
 
 

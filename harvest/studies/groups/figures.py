@@ -43,33 +43,33 @@ _TESTS = {False: "paired randomisation test over topics", True: "t, clustered by
 _UNITS = {False: "topics", True: "sessions"}
 
 
-def group_tables(found: Comparison) -> Iterator[RenderableType]:
+def group_tables(comparison: Comparison) -> Iterator[RenderableType]:
     """Yield the heading, the table and the warnings of one system."""
-    yield Text(printable(found.system.name, line=True), style="bold")
-    pairs = "; ".join(f"{one}, {other}" for one, other in found.system.nulls) or "none"
-    yield Text(printable(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
+    yield Text(printable(comparison.system.name, line=True), style="bold")
+    pairs = "; ".join(f"{one}, {other}" for one, other in comparison.system.nulls) or "none"
+    yield Text(printable(f"base: {comparison.base}   null pair: {pairs}   comparisons: {comparison.family}", line=True))
     headings = ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond")
     table = figure_table("group", headings, min_width=14, max_width=26)
-    for key in found.measures:
+    for key in comparison.measures:
         table.add_row(Text(key_name(key), style="bold"))
-        for cells in _group_cells(found, key):
+        for cells in _group_cells(comparison, key):
             table.add_row(*map(Text, cells))
     yield table
-    for warning in _warnings(found):
+    for warning in _warnings(comparison):
         yield Text(warning, style="yellow")
 
 
-def legend(found: Sequence[Comparison]) -> Iterator[Text]:
+def legend(comparisons: Sequence[Comparison]) -> Iterator[Text]:
     """Yield explanations of the columns."""
-    level = found[0].settings.level
-    kinds = sorted({one.system.continued for one in found})
+    level = comparisons[0].settings.level
+    kinds = sorted({one.system.continued for one in comparisons})
     words = {
         "interval": [_INTERVALS[kind] for kind in kinds],
         "test": [_TESTS[kind] for kind in kinds],
         "units": [_UNITS[kind] for kind in kinds],
     }
     said = {name: " or ".join(each) for name, each in words.items()}
-    withheld = any(each.withheld for one in found for each in one.differences.values())
+    withheld = any(each.withheld for one in comparisons for each in one.differences.values())
     said["lost"] = ", or none because of what was lost" if withheld else ""
     for line in _LEGEND:
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
@@ -158,13 +158,13 @@ def _too_few_notes(found: Comparison) -> Iterator[str]:
         )
 
 
-def group_form(found: Sequence[Comparison], runs: Sequence[Run], seed: int) -> StudyForm:
+def group_form(comparisons: Sequence[Comparison], runs: Sequence[Run], seed: int) -> StudyForm:
     """Return the printable form of comparisons within these runs."""
-    notes = list(dict.fromkeys(note for one in found for note in one.notes))
+    notes = list(dict.fromkeys(note for one in comparisons for note in one.notes))
     return StudyForm(
         head={
             "format": FORMAT,
-            "settings": {one.system.name: one.settings.as_json() for one in found},
+            "settings": {one.system.name: one.settings.as_json() for one in comparisons},
             "notes": notes,
             "systems": [
                 {
@@ -187,12 +187,12 @@ def group_form(found: Sequence[Comparison], runs: Sequence[Run], seed: int) -> S
                         for _, (measure, turn), group, base, difference in _differences(one)
                     ],
                 }
-                for one in found
+                for one in comparisons
             ],
             "seed": seed,
         },
-        rows=lambda: _rows(found),
-        tables=lambda _: _tables(found, notes),
+        rows=lambda: _rows(comparisons),
+        tables=lambda _: _tables(comparisons, notes),
         sources=sources(runs),
     )
 

@@ -92,22 +92,22 @@ def offer_words(offer: Offer) -> str:
     return offer.title + (f" -> {offer.value}" if offer.value else "")
 
 
-def rule_findings(run: Run, one: Conversation) -> dict[int, Sequence[RuleFinding]]:
+def rule_findings(run: Run, conversation: Conversation) -> dict[int, Sequence[RuleFinding]]:
     """Return how the rules of the run's protocol judged each answer, by turn, if today's rules decide as recorded."""
-    if all(turn.route is None for turn in one.turns):
+    if all(turn.route is None for turn in conversation.turns):
         return {}
     from protocols.explanation import explain_route  # late: it brings the rules, which a list of trials does not need
 
     protocol, topics = run.header.played_protocol(), run.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
-    if protocol is None or one.key.topic not in known:
+    if protocol is None or conversation.key.topic not in known:
         return {}
     found: dict[int, Sequence[RuleFinding]] = {}
-    for turn in one.turns:
+    for turn in conversation.turns:
         if turn.route is not None:
-            labels = [earlier.label or "" for earlier in one.turns[: turn.number - 1]]
+            labels = [earlier.label or "" for earlier in conversation.turns[: turn.number - 1]]
             found[turn.number] = explain_route(
-                protocol, known[one.key.topic], one.exchanges[: turn.number], labels, turn.route
+                protocol, known[conversation.key.topic], conversation.exchanges[: turn.number], labels, turn.route
             )
     return found
 

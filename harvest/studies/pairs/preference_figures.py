@@ -31,35 +31,35 @@ _DETAILS = (
 )
 
 
-def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
+def preference_tables(study: PreferenceStudy) -> Iterator[RenderableType]:
     """Yield a sentence for each pair of systems, the table of preferences, and notes on possible biases."""
-    for one in found.systems:
-        yield Text(_sentence(one, found.level), style="bold")
-    yield _figures(found)
+    for one in study.systems:
+        yield Text(_sentence(one, study.level), style="bold")
+    yield _figures(study)
     yield Text(
         "preferred: how often the first of the two is preferred over the other (a tie counts half), the mean over "
-        f"topics with a {100 * found.level:g}% interval for topics like these, which allows for one unlike them; p: "
+        f"topics with a {100 * study.level:g}% interval for topics like these, which allows for one unlike them; p: "
         "that neither is, by exchanging the systems within topics, corrected over all pairs of systems (Holm); one is "
         "preferred if p is small and the interval excludes 50%; W/T/L: judgments",
         style="dim",
     )
-    for one in found.systems:
+    for one in study.systems:
         if one.clusters < one.topics:
             units = f"{pluralize(one.topics, 'topic')} in {pluralize(one.clusters, 'cluster')}"
             yield Text(f"{_pair_name(one)}: {units}, which are the units of interval and p", style="dim")
         if one.interval.note:
             yield Text(f"{_pair_name(one)}: no interval ({one.interval.note})", style="yellow")
-    for side in found.sides:
+    for side in study.sides:
         yield Text(_side_sentence(side))
-    yield Text(_agreement_sentence(found))
-    unsure = sum(one.unsure for one in found.systems)
-    people = f"{len(found.people)} {'person' if len(found.people) == 1 else 'people'}"
+    yield Text(_agreement_sentence(study))
+    unsure = sum(one.unsure for one in study.systems)
+    people = f"{len(study.people)} {'person' if len(study.people) == 1 else 'people'}"
     yield Text(
-        f"{people}; {found.handed_out - found.unjudged} of "
-        f"{pluralize(found.handed_out, 'pair')} judged; unsure {pluralize(unsure, 'time')}, which is in no figure",
+        f"{people}; {study.handed_out - study.unjudged} of "
+        f"{pluralize(study.handed_out, 'pair')} judged; unsure {pluralize(unsure, 'time')}, which is in no figure",
         style="dim",
     )
-    models = [name for name in found.people if name.endswith(UNCHECKED)]
+    models = [name for name in study.people if name.endswith(UNCHECKED)]
     if models:
         named = ", ".join(printable(name, line=True) for name in models)
         yield Text(
@@ -133,19 +133,19 @@ def _agreement_sentence(found: PreferenceStudy) -> str:
     )
 
 
-def preference_form(found: PreferenceStudy) -> StudyForm:
+def preference_form(study: PreferenceStudy) -> StudyForm:
     return StudyForm(
         head={
             "format": FORMAT,
-            "level": found.level,
-            "seed": found.seed,
-            "people": list(found.people),
-            "pairs": {"handed_out": found.handed_out, "unjudged": found.unjudged},
-            "clusters": [{"system": one.first, "other": one.second, "clusters": one.clusters} for one in found.systems],
+            "level": study.level,
+            "seed": study.seed,
+            "people": list(study.people),
+            "pairs": {"handed_out": study.handed_out, "unjudged": study.unjudged},
+            "clusters": [{"system": one.first, "other": one.second, "clusters": one.clusters} for one in study.systems],
         },
-        rows=lambda: _rows(found),
-        tables=lambda _: preference_tables(found),
-        sources=found.key.runs,
+        rows=lambda: _rows(study),
+        tables=lambda _: preference_tables(study),
+        sources=study.key.runs,
         details=_DETAILS,
     )
 

@@ -28,54 +28,54 @@ _YAML_WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 _WIDTH = 78  # columns
 
 
-def spending_form(one: Spending) -> StudyForm:
+def spending_form(spending: Spending) -> StudyForm:
     """Return the printable form of an allocation, with a `harvest-allocation/1` document. Undefined values are null."""
     head = {
         "format": FORMAT,
-        "audit": one.audit,
-        "measure": one.key[0],
-        "turn": one.key[1],
+        "audit": spending.audit,
+        "measure": spending.key[0],
+        "turn": spending.key[1],
         "estimand": "these",
-        "systems": list(one.systems),
-        "total": one.total,
-        "trials": one.usual_trials,
-        "trials_of": {each.topic: each.trials for each in one.topics if each.trials != one.usual_trials},
-        "floor": one.found.floor,
-        "unseen": simulated(one.unseen),
-        "settings": one.basis.settings.as_json(),
-        "seed": one.basis.seed,
-        "notes": list(one.notes),
+        "systems": list(spending.systems),
+        "total": spending.total,
+        "trials": spending.usual_trials,
+        "trials_of": {each.topic: each.trials for each in spending.topics if each.trials != spending.usual_trials},
+        "floor": spending.found.floor,
+        "unseen": simulated(spending.unseen),
+        "settings": spending.basis.settings.as_json(),
+        "seed": spending.basis.seed,
+        "notes": list(spending.notes),
     }
     return StudyForm(
         head=head,
-        rows=lambda: spending_rows(one),
-        tables=lambda _: spending_tables(one),
-        sources=one.basis.pilots,
+        rows=lambda: spending_rows(spending),
+        tables=lambda _: spending_tables(spending),
+        sources=spending.basis.pilots,
     )
 
 
-def spending_rows(one: Spending) -> Iterator[LongRow]:
+def spending_rows(spending: Spending) -> Iterator[LongRow]:
     """Yield interval widths over all topics, and then each topic's trials, spread and probability of an unseen path."""
-    name, turn = one.key
+    name, turn = spending.key
     common: dict[str, Any] = {
         "study": "plan",
-        "run": ", ".join(str(each["run"]) for each in one.basis.pilots),
+        "run": ", ".join(str(each["run"]) for each in spending.basis.pilots),
         "measure": name,
         "turn": turn,
     }
-    unit, found = unit_of(is_percentage(name)), one.found
-    whole: dict[str, Any] = {**common, "topics": len(one.topics), "estimand": "these"}
+    unit, found = unit_of(is_percentage(name)), spending.found
+    whole: dict[str, Any] = {**common, "topics": len(spending.topics), "estimand": "these"}
     for figure, width in (
         ("width of the interval", found.width),
         ("width of the interval with equal trials", found.equal_width),
-        ("width of the interval with the pilot continued", one.continued_width),
+        ("width of the interval with the pilot continued", spending.continued_width),
     ):
         yield LongRow(**whole, figure=figure, unit=unit, estimate=width)
     yield LongRow(
         **whole, figure="narrower by", unit="share", estimate=found.narrower, low=found.low, high=found.high,
         level=0.9, interval="range of 9 in 10 simulated studies",
     )  # fmt: skip
-    for each in one.topics:
+    for each in spending.topics:
         own: dict[str, Any] = {**common, "topic": each.topic}
         yield LongRow(**own, figure="trials proposed", unit="count", estimate=float(each.trials), trials=each.trials)
         yield LongRow(**own, figure="spread of trials, foretold", unit=unit, estimate=each.spread, trials=each.pilot)
@@ -86,52 +86,53 @@ def spending_rows(one: Spending) -> Iterator[LongRow]:
             estimate=each.unseen,
             low=each.unseen_low,
             high=each.unseen_high,
-            level=one.basis.settings.level,
+            level=spending.basis.settings.level,
             interval="Good-Turing" if each.pilot else "",
             trials=each.pilot,
             note="stop" if each.stop else "",
         )
 
 
-def spending_tables(one: Spending) -> Iterator[RenderableType]:
+def spending_tables(spending: Spending) -> Iterator[RenderableType]:
     """Yield the printed allocation, starting with the lines to paste into the audit."""
-    yield trials_lines(one)
+    yield trials_lines(spending)
     yield Text()
-    yield Text(_answer_sentence(one), style="bold")
-    if (one.found.trials == one.found.equal).all():
+    yield Text(_answer_sentence(spending), style="bold")
+    if (spending.found.trials == spending.found.equal).all():
         yield Text(
             "Equal trials may go on in the pilot's own folder, whose trials then count: "
-            f"±{_half_width(one, one.continued_width)}."
+            f"±{_half_width(spending, spending.continued_width)}."
         )
     else:
-        better = one.continued_width < one.found.width
+        better = spending.continued_width < spending.found.width
         yield Text(
             "Play them into a new folder: the pilot chose these numbers, so an estimate must not hold its trials. "
-            f"Equal trials could go on in the pilot's folder and keep them: ±{_half_width(one, one.continued_width)}"
+            "Equal trials could go on in the pilot's folder and keep them: "
+            f"±{_half_width(spending, spending.continued_width)}"
             + (", which is narrower, if the systems are still the same." if better else ".")
         )
-    if math.isnan(one.unseen):
+    if math.isnan(spending.unseen):
         yield Text("Nothing is known of new ways through the conversations.")
     else:
-        stopping = sum(each.stop for each in one.topics)
+        stopping = sum(each.stop for each in spending.topics)
         stop = f"{pluralize(stopping, 'topic')} can stop there" if stopping else "no topic can stop there"
         yield Text(
             "New ways through a conversation: the next trial of a topic shows one with a chance of "
-            f"{100 * one.unseen:.0f}% on average. For trees alone, {stop}."
+            f"{100 * spending.unseen:.0f}% on average. For trees alone, {stop}."
         )
-    yield _table(one)
-    yield from (Text(line, style="dim") for line in _legend(one))
-    yield from (Text(f"note: {printable(note, line=True)}") for note in one.notes)
+    yield _table(spending)
+    yield from (Text(line, style="dim") for line in _legend(spending))
+    yield from (Text(f"note: {printable(note, line=True)}") for note in spending.notes)
 
 
-def trials_lines(one: Spending) -> str:
+def trials_lines(spending: Spending) -> str:
     """Return `trials:` and, if topics have different numbers of trials, `trials_of:` for an audit."""
     own = []
-    for each in one.topics:
+    for each in spending.topics:
         plain = _PLAIN_KEY.fullmatch(each.topic) and each.topic.lower() not in _YAML_WORDS
-        if each.trials != one.usual_trials:
+        if each.trials != spending.usual_trials:
             own.append(f"{each.topic if plain else json.dumps(each.topic)}: {each.trials}")
-    lines = [f"trials: {one.usual_trials}"]
+    lines = [f"trials: {spending.usual_trials}"]
     if own:
         inside = textwrap.wrap(", ".join(own), _WIDTH, break_long_words=False, break_on_hyphens=False)
         lines += ["trials_of: {", *(f"  {line}" for line in inside), "  }"]

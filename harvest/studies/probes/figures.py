@@ -29,13 +29,13 @@ _LONGEST_TEXT = 240  # characters of an answer that are shown, around the words 
 
 
 def finding_tables(
-    probed: ProbeFindings, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()
+    findings: ProbeFindings, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
     """Yield a table for each system, and then explanations of the measures. `wanted` names the measures in the
     tables; () means all."""
     whole = [row for row in rows if row.topic is None and row.entity is None]
     measures: list[str] = []
-    for system, found in probed.sides():
+    for system, found in findings.sides():
         here = {row.measure: row for row in whole if row.system == system}
         shown_here = [name for name in here if not name.startswith("undecided(") and (not wanted or name in wanted)]
         if not shown_here:
@@ -104,9 +104,9 @@ def _end_text(measure: str, value: float) -> str:
     return _value_text(measure, value).removesuffix("%")
 
 
-def case_lines(noted: Sequence[NotedCase]) -> Iterator[Text]:
+def case_lines(cases: Sequence[NotedCase]) -> Iterator[Text]:
     """Yield lines for every answer that counts: the user's turn, the answer, the deciding words and the verdict."""
-    for key, of_one in groupby(noted, key=lambda one: one.key):
+    for key, of_one in groupby(cases, key=lambda one: one.key):
         yield Text(
             f"\n{printable(key.system, line=True)}, {printable(key.topic, line=True)}, trial {key.trial}", style="bold"
         )
@@ -155,11 +155,11 @@ def _cut_text(text: str, words: Sequence[str]) -> str:
 
 
 def findings_form(
-    probed: ProbeFindings, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
+    findings: ProbeFindings, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
 ) -> StudyForm:
     """Return the printable form of the findings. `rows` are the figures, and `level` is the confidence level of
     intervals. `wanted` names the measures in the tables; () means all."""
-    notes, run = omission_notes(probed), ", ".join(run_names(runs))
+    notes, run = omission_notes(findings), ", ".join(run_names(runs))
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:
@@ -169,30 +169,30 @@ def findings_form(
     return StudyForm(
         head={"format": FORMAT, "settings": {"level": level}, "notes": list(notes)},
         rows=long_rows,
-        tables=lambda _: (*finding_tables(probed, rows, wanted), *note_lines(probed)),
+        tables=lambda _: (*finding_tables(findings, rows, wanted), *note_lines(findings)),
         sources=sources(runs),
     )
 
 
-def answers_form(study: StudyForm, probed: ProbeFindings, noted: Sequence[NotedCase]) -> StudyForm:
+def answers_form(study: StudyForm, findings: ProbeFindings, cases: Sequence[NotedCase]) -> StudyForm:
     """Return the study with a list of answers. Every answer that counts is added to the head of the document, and
     the printed list replaces the tables."""
 
     def lines(width: int) -> Iterator[Text]:
-        for line in case_lines(noted):
+        for line in case_lines(cases):
             yield Text(wrap_lines(line.plain, width), style=line.style)
-        if not noted:
+        if not cases:
             yield Text("no answer counts for what was asked")
-        yield from note_lines(probed)
+        yield from note_lines(findings)
 
     answers = []
-    for one in noted:
+    for one in cases:
         case = {name: getattr(one.case, name) for name in ("measure", "fact", "yes", "undecided")}
         words = {name: value for name, value in asdict(one).items() if name not in ("key", "case")}
         answers.append({**asdict(one.key), **case, **words})
     return replace(study, head={**study.head, "turns": answers}, tables=lines)
 
 
-def note_lines(probed: ProbeFindings) -> Iterator[Text]:
+def note_lines(findings: ProbeFindings) -> Iterator[Text]:
     """Yield the printed notes on the findings."""
-    return (Text(f"note: {printable(note, line=True)}") for note in omission_notes(probed))
+    return (Text(f"note: {printable(note, line=True)}") for note in omission_notes(findings))

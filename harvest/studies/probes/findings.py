@@ -178,17 +178,17 @@ def _step_name(step: Step) -> str:
     return f"{step.kind} {step.fact}" + (f", {step.how}" if step.how else "")
 
 
-def count_steps(found: Sequence[ConversationFindings]) -> tuple[Counter[str], Counter[str]]:
+def count_steps(conversations: Sequence[ConversationFindings]) -> tuple[Counter[str], Counter[str]]:
     """Count how often each step was skipped, and how often it was not reached."""
-    skipped = Counter(name for one in found for name in one.skipped)
-    return skipped, Counter(name for one in found for name in one.unreached)
+    skipped = Counter(name for one in conversations for name in one.skipped)
+    return skipped, Counter(name for one in conversations for name in one.unreached)
 
 
-def omission_notes(probed: ProbeFindings) -> tuple[str, ...]:
+def omission_notes(findings: ProbeFindings) -> tuple[str, ...]:
     """Return sentences about the trials and turns that the figures omit."""
-    found = probed.found
-    invalid = len(probed.material.invalid)
-    missing = len(probed.material.planned - {one.key for one in found} - probed.material.invalid)
+    found = findings.found
+    invalid = len(findings.material.invalid)
+    missing = len(findings.material.planned - {one.key for one in found} - findings.material.invalid)
     faults = [one for one in found if one.fault]
     unread = [one.unread for one in found if one.unread]
     several = len({one.key.system for one in found}) > 1
@@ -214,7 +214,7 @@ def omission_notes(probed: ProbeFindings) -> tuple[str, ...]:
     }
     bare = [
         f"{user}: {name}"
-        for user, plan in probed.plans.items()
+        for user, plan in findings.plans.items()
         for name, fact in plan.facts.items()
         if not fact.wrong and (user.rpartition(": ")[2], name) in compared
     ]

@@ -87,26 +87,26 @@ def measure_family(measure: str) -> str:
     return _NUMBER_PATTERN.sub("=k)", measure)
 
 
-def probe_rows(probed: ProbeFindings, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
+def probe_rows(findings: ProbeFindings, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
     """Return the score rows of every system: overall, by fact (in `entity`), and by topic. All systems have the
     same measures. `level`, in (0, 1), is the confidence level of intervals. With `whole`, only overall rows are
     returned."""
-    measures = _occurring_measures(probed)
+    measures = _occurring_measures(findings)
     most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
-    for one in probed.found:
+    for one in findings.found:
         counts = Counter(note.case.measure for note in one.noted if note.case.yes is not None)
         most.update({measure: max(most[measure], float(counts[measure])) for measure in measures})
     rows: list[ScoreRow] = []
-    for system, found in probed.sides():
-        keys = [*(one.key for one in found), *_invalid_keys(probed, system)]
+    for system, found in findings.sides():
+        keys = [*(one.key for one in found), *_invalid_keys(findings, system)]
         used = {key.topic for key in keys}
-        topics = [topic for topic in probed.material.topics.topics if topic.id in used]
+        topics = [topic for topic in findings.material.topics.topics if topic.id in used]
         trials = sorted({key.trial for key in keys})
         if not trials:
             continue
         place = {topic.id: row for row, topic in enumerate(topics)}
         invalid = np.zeros((len(topics), len(trials)), dtype=bool)
-        for key in _invalid_keys(probed, system):
+        for key in _invalid_keys(findings, system):
             invalid[place[key.topic], trials.index(key.trial)] = True
         facts = list(dict.fromkeys(note.case.fact for one in found for note in one.noted))
         parts = [_RowScope(range(len(topics)))]

@@ -47,15 +47,17 @@ _BOUNDS = (
 )
 
 
-def relabel_form(found: Sequence[Relabelling], *, every: bool = False) -> StudyForm:
+def relabel_form(relabellings: Sequence[Relabelling], *, every: bool = False) -> StudyForm:
     """Return the printable form of several runs. With `every`, all changes are listed, and not only the first one of
     each kind."""
-    names = run_names([one.run for one in found])
+    names = run_names([one.run for one in relabellings])
     return StudyForm(
-        head={"format": FORMAT, "runs": [_as_json(name, one) for name, one in zip(names, found, strict=True)]},
-        rows=lambda: (row for name, one in zip(names, found, strict=True) for row in _rows(name, one)),
-        tables=lambda _: (part for name, one in zip(names, found, strict=True) for part in _tables(name, one, every)),
-        sources=sources([one.run for one in found]),
+        head={"format": FORMAT, "runs": [_as_json(name, one) for name, one in zip(names, relabellings, strict=True)]},
+        rows=lambda: (row for name, one in zip(names, relabellings, strict=True) for row in _rows(name, one)),
+        tables=lambda _: (
+            part for name, one in zip(names, relabellings, strict=True) for part in _tables(name, one, every)
+        ),
+        sources=sources([one.run for one in relabellings]),
     )
 
 
@@ -78,30 +80,30 @@ def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType
         )
 
 
-def summary_lines(one: Relabelling) -> Iterator[str]:
+def summary_lines(relabelling: Relabelling) -> Iterator[str]:
     """Yield sentences that count the changed labels and the conversations that would have taken another course."""
-    total = len(one.conversations)
-    changed = one.kinds.total()
-    kinds = ", ".join(f"{was or 'none'} → {now}: {count}" for (was, now), count in one.kinds.most_common())
+    total = len(relabelling.conversations)
+    changed = relabelling.kinds.total()
+    kinds = ", ".join(f"{was or 'none'} → {now}: {count}" for (was, now), count in relabelling.kinds.most_common())
     verb = "changes" if changed == 1 else "change"
-    given = sum(turn.label is not None for each in one.conversations for turn in each.recorded.turns)
-    left = given - one.labels
+    given = sum(turn.label is not None for each in relabelling.conversations for turn in each.recorded.turns)
+    left = given - relabelling.labels
     further = f"{pluralize(left, 'further label')} {'is' if left == 1 else 'are'}"
     rest = f"; {further} of later turns, which this protocol may not have asked" if left > 0 else ""
-    yield f"{changed} of {pluralize(one.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}{rest}."
+    yield f"{changed} of {pluralize(relabelling.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}{rest}."
     for course, words in _COURSES.items():
-        several = one.count(course)
+        several = relabelling.count(course)
         if several or course == "unknown":
             said = words.format(is_="is" if several == 1 else "are", it="it" if several == 1 else "they")
             yield f"{several} of {pluralize(total, 'conversation')} {said}."
-    if one.other_versions:
-        verb = "was" if one.other_versions == 1 else "were"
-        decisions = f"{pluralize(one.other_versions, 'decision')} that did not change {verb}"
+    if relabelling.other_versions:
+        verb = "was" if relabelling.other_versions == 1 else "were"
+        decisions = f"{pluralize(relabelling.other_versions, 'decision')} that did not change {verb}"
         yield f"{decisions} recorded with other versions of the rules."
-    if one.same_version:
-        version = f"the same version, {one.protocol.version}"
+    if relabelling.same_version:
+        version = f"the same version, {relabelling.protocol.version}"
         yield f"The recorded protocol is another one of {version}: raise it with every change."
-    if not one.bound:
+    if not relabelling.bound:
         yield "No protocol was recorded, so whatever the users said counts as said by this one."
 
 

@@ -14,10 +14,10 @@ class FirstAnswers:
         self._found: dict[tuple[str, str], dict[int, str]] = {}
         self.characters = 0
 
-    def add(self, one: Conversation) -> None:
-        if one.turns and one.turns[0].reply is not None:
-            own = self._found.setdefault((one.key.system, one.key.topic), {})
-            own[one.key.trial] = text = one.turns[0].reply.answer.text
+    def add(self, conversation: Conversation) -> None:
+        if conversation.turns and conversation.turns[0].reply is not None:
+            own = self._found.setdefault((conversation.key.system, conversation.key.topic), {})
+            own[conversation.key.trial] = text = conversation.turns[0].reply.answer.text
             self.characters += len(text)
             if len(own) > MOST_ANSWERS:
                 self.characters -= len(own.pop(max(own)))

@@ -335,9 +335,9 @@ def _shorten_names(topics: Sequence[str]) -> str:
     return ", ".join(topics[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> list[str]:
-    """Return the systems in `tried` that have no conversation in `finished`, without duplicates."""
-    answered = {one.key.system for one, _, _ in kinds(finished)}
+def silent_systems(tried: Iterable[str], conversations: Iterable[Conversation]) -> list[str]:
+    """Return the systems in `tried` that have no conversation in `conversations`, without duplicates."""
+    answered = {one.key.system for one, _, _ in kinds(conversations)}
     return [name for name in dict.fromkeys(tried) if name not in answered]
 
 

@@ -81,42 +81,42 @@ def source_tables(study: SourceStudy, news: Sequence[News]) -> Iterator[Renderab
     yield from (Text(f"note: {note}") for note in study.notes)
 
 
-def system_sentences(one: SystemSources, of: ColumnSources) -> Iterator[str]:
+def system_sentences(sources: SystemSources, of: ColumnSources) -> Iterator[str]:
     """Yield the sentences about a system that precede its table."""
     column = of.column
     if of.is_looked_up:
-        known = one.citations - one.unknown
-        yield f"{known} of {one.citations} could be looked up."
+        known = sources.citations - sources.unknown
+        yield f"{known} of {sources.citations} could be looked up."
         return
-    have = "has" if one.with_source == 1 else "have"
-    answers = f"{one.with_source} of {pluralize(one.answers, 'answer')} {have} a source"
-    if not one.citations:
+    have = "has" if sources.with_source == 1 else "have"
+    answers = f"{sources.with_source} of {pluralize(sources.answers, 'answer')} {have} a source"
+    if not sources.citations:
         yield f"{answers}."
         return
-    named = f"one {column}" if one.distinct == 1 else f"{one.distinct} different {_plural(column)}"
+    named = f"one {column}" if sources.distinct == 1 else f"{sources.distinct} different {_plural(column)}"
     told = f" of {named}"
-    if one.unknown:
+    if sources.unknown:
         unknown = f"without a known {column}"
-        told = f", {one.unknown} of them {unknown}, the others of {named}" if one.distinct else f" {unknown}"
-    yield f"{answers}: {pluralize(one.citations, 'citation')}{told}."
-    if not one.distinct:
+        told = f", {sources.unknown} of them {unknown}, the others of {named}" if sources.distinct else f" {unknown}"
+    yield f"{answers}: {pluralize(sources.citations, 'citation')}{told}."
+    if not sources.distinct:
         return
-    equal = f", as of {1 / one.same.value:.1f} equally frequent ones" if one.same.value > 0 else ""
+    equal = f", as of {1 / sources.same.value:.1f} equally frequent ones" if sources.same.value > 0 else ""
     yield (
-        f"Same {column}: {described(one.same)}{equal}. Largest share: {described(one.largest)}, here "
-        f"{one.leader}. Of these citations: entropy {one.entropy:.2f} bits, Gini {_number(one.gini)}."
+        f"Same {column}: {described(sources.same)}{equal}. Largest share: {described(sources.largest)}, here "
+        f"{sources.leader}. Of these citations: entropy {sources.entropy:.2f} bits, Gini {_number(sources.gini)}."
     )
-    alike = "; ".join(f"{name} {described(found)}" for name, found in one.alike.items())
+    alike = "; ".join(f"{name} {described(found)}" for name, found in sources.alike.items())
     yield f"Two trials of a topic are alike by {alike}."
-    if said := single_sentence(one):
+    if said := single_sentence(sources):
         yield said
 
 
-def single_sentence(one: SystemSources) -> str:
+def single_sentence(sources: SystemSources) -> str:
     """Return a sentence on how far the share in a single trial is from the mean, for the name with the widest range; ""
     if there is only one trial."""
     wide = max(
-        (shown for shown in one.shown if sum(value == value for value in shown.single) > 1),
+        (shown for shown in sources.shown if sum(value == value for value in shown.single) > 1),
         key=lambda shown: _span(shown.single),
         default=None,
     )
@@ -129,13 +129,13 @@ def single_sentence(one: SystemSources) -> str:
     )
 
 
-def pair_sentence(pair: Pairing, of: ColumnSources) -> str:
+def pair_sentence(pair: Pairing, column: ColumnSources) -> str:
     """Return a sentence on the differences between two systems."""
     told = [
         f"{name} by {format_change(one.value, share=True)} points" for name, one in pair.shares.items() if one.beyond
     ]
-    shares = f"Their shares differ: {', '.join(told)}" if told else f"No difference by {of.column} is found"
-    if of.is_looked_up:
+    shares = f"Their shares differ: {', '.join(told)}" if told else f"No difference by {column.column} is found"
+    if column.is_looked_up:
         return f"{shares}."
     alike = [name for name, one in pair.apart.items() if one.beyond]
     reasons = dict.fromkeys(one.interval.note for one in pair.apart.values() if one.beyond is None)

@@ -21,45 +21,45 @@ _LEAST_SHARE = 0.05  # of the whole: turns with less and without a small p are c
 _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
-def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
+def parting_lines(systems: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
     """Yield the printed divergence: sentences, and a line for each turn. For `harvest show` commands, `shown` has
     each system's run, and its name in that run."""
-    one, other = printable(found.first, line=True), printable(found.second, line=True)
-    yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
-    yield divergence_words(found)
-    turns = listed_turns(found, level)
+    one, other = printable(systems.first, line=True), printable(systems.second, line=True)
+    yield f"Where the conversations of {one} and {other} part, merged by {systems.merge}:"
+    yield divergence_words(systems)
+    turns = listed_turns(systems, level)
     for turn in turns:
         sides = ", ".join(f"{name} {side_words(turn, side)}" for side, name in enumerate((one, other)))
         way = " → ".join((*turn.turns, turn.branch))
         tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
         yield f"{share_words(turn.share):>5}  {way}: {sides}; {tested}"
-        names = (found.first, found.second)
+        names = (systems.first, systems.second)
         for pair in turn.pairs[:1]:
             for name, trial in zip(names, (pair.first, pair.second)):
                 run, own = shown[name]
                 words = (str(run), "--system", own, "--topic", pair.topic, "--trial", str(trial))
                 yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
-    if rest := len(found.turns) - len(turns):
-        together = sum(turn.share for turn in found.turns if turn not in turns)
+    if rest := len(systems.turns) - len(turns):
+        together = sum(turn.share for turn in systems.turns if turn not in turns)
         yield f"{share_words(together):>5}  {pluralize(rest, 'other turn')} together"
-    yield from parting_notes(found)
+    yield from parting_notes(systems)
 
 
-def listed_turns(found: PartedSystems, level: float = 0.95) -> list[PartingTurn]:
+def listed_turns(systems: PartedSystems, level: float = 0.95) -> list[PartingTurn]:
     """Return the turns that are listed: those with a small p, and those with a large share."""
-    return [turn for turn in found.turns[:_MOST_TURNS] if turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST_SHARE]
+    return [turn for turn in systems.turns[:_MOST_TURNS] if turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST_SHARE]
 
 
-def divergence_words(found: PartedSystems) -> str:
+def divergence_words(systems: PartedSystems) -> str:
     """Describe the whole divergence of two systems."""
-    if not found.turns:
-        also = " and came to every end" if found.tells_ends and not found.cut else ""
-        where = "nowhere that is known" if found.cut else "nowhere"
-        return f"{where}: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
-    tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
+    if not systems.turns:
+        also = " and came to every end" if systems.tells_ends and not systems.cut else ""
+        where = "nowhere that is known" if systems.cut else "nowhere"
+        return f"{where}: over {pluralize(systems.topics, 'topic')} both took every branch{also} as often"
+    tested = f" (by chance alone: {systems.by_chance:.3f}), p {p_text(systems.p)}," if systems.p == systems.p else ""
     return (
-        f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
-        f"{pluralize(found.topics, 'topic')}"
+        f"their trees differ by {systems.divergence:.3f} bits of at most 1{tested} of these "
+        f"{pluralize(systems.topics, 'topic')}"
     )
 
 
@@ -73,19 +73,19 @@ def side_words(turn: PartingTurn, side: int) -> str:
     return f"{format_percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
 
 
-def parting_notes(found: PartedSystems) -> Iterator[str]:
+def parting_notes(systems: PartedSystems) -> Iterator[str]:
     """Yield explanations of the shares and tests, and the test of first answers."""
-    if found.cut:
-        yield found.cut
-    if not found.tells_ends:
+    if systems.cut:
+        yield systems.cut
+    if not systems.tells_ends:
         yield "ends are not distinguished, because some conversations have no recorded end"
-    if found.refused:
-        yield f"no p{' of single turns' if found.p == found.p else ''}: {found.refused}"
-    elif found.turns:
-        few = f"; {pluralize(found.out, 'turn')} had too few conversations to test" if found.out else ""
+    if systems.refused:
+        yield f"no p{' of single turns' if systems.p == systems.p else ''}: {systems.refused}"
+    elif systems.turns:
+        few = f"; {pluralize(systems.out, 'turn')} had too few conversations to test" if systems.out else ""
         yield "%: share of the whole difference of the trees"
-        yield f"p: among trials that came there, corrected over {pluralize(found.tested, 'turn')} tested{few}"
-    texts = found.texts
+        yield f"p: among trials that came there, corrected over {pluralize(systems.tested, 'turn')} tested{few}"
+    texts = systems.texts
     if not texts.topics:
         yield "first answers: too few with words of any topic to say whether both are the same system"
     elif not math.isnan(texts.p):
@@ -96,23 +96,23 @@ def parting_notes(found: PartedSystems) -> Iterator[str]:
         )
 
 
-def parting_document(found: PartedSystems) -> dict[str, Any]:
+def parting_document(systems: PartedSystems) -> dict[str, Any]:
     """Return the divergence as a JSON value, with null for undefined figures."""
     return {
-        "first": found.first,
-        "second": found.second,
-        "merge": found.merge,
-        "topics": found.topics,
-        "trials": list(found.n),
-        "divergence": _json_number(found.divergence),
-        "divergence_by_chance": _json_number(found.by_chance),
-        "p": _json_number(found.p),
+        "first": systems.first,
+        "second": systems.second,
+        "merge": systems.merge,
+        "topics": systems.topics,
+        "trials": list(systems.n),
+        "divergence": _json_number(systems.divergence),
+        "divergence_by_chance": _json_number(systems.by_chance),
+        "p": _json_number(systems.p),
         "estimand": "these",
-        "turns_tested": found.tested,
-        "turns_too_few": found.out,
-        "refused": found.refused or None,
-        "ends_told_apart": found.tells_ends,
-        "cut_short": found.cut or None,
+        "turns_tested": systems.tested,
+        "turns_too_few": systems.out,
+        "refused": systems.refused or None,
+        "ends_told_apart": systems.tells_ends,
+        "cut_short": systems.cut or None,
         "turns": [
             {
                 "turns": list(turn.turns),
@@ -124,9 +124,9 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
                 "p_corrected": _json_number(turn.p),
                 "pairs": [{"topic": one.topic, "first": one.first, "second": one.second} for one in turn.pairs],
             }
-            for turn in found.turns
+            for turn in systems.turns
         ],
-        "first_answers": {"p": _json_number(found.texts.p), "n": found.texts.n, "topics": found.texts.topics},
+        "first_answers": {"p": _json_number(systems.texts.p), "n": systems.texts.n, "topics": systems.texts.topics},
     }
 
 

@@ -11,9 +11,12 @@ from scoring.inference.proportions import FEW
 from topics.counting import pluralize
 
 
-def sentences(one: TreeFigures) -> list[str]:
+def sentences(figures: TreeFigures) -> list[str]:
     """Describe a tree's score and the probability of conversations that no trial took."""
-    return [*(one.scores.sentences() if one.scores is not None else ()), *filter(None, (one.unseen_paths(),))]
+    return [
+        *(figures.scores.sentences() if figures.scores is not None else ()),
+        *filter(None, (figures.unseen_paths(),)),
+    ]
 
 
 def legend(figures: Sequence[TreeFigures]) -> list[str]:
@@ -47,11 +50,11 @@ def _unseen_notes(figures: Sequence[TreeFigures]) -> list[str]:
     return [f"{said}; shown only where trials diverged and may go another way; of one branch alone, see its interval"]
 
 
-def intervals(one: TreeFigures) -> str:
+def intervals(figures: TreeFigures) -> str:
     """Describe a tree's intervals: their level, and their unit or method."""
-    kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
-    kind = "over topics" if one.found.over_topics else f"{kind}; exact for fewer than {FEW} trials"
-    return f"{100 * one.found.level:g}% interval in percent ({kind})"
+    kind = "Wilson" if figures.found.interval == "wilson" else "Jeffreys"
+    kind = "over topics" if figures.found.over_topics else f"{kind}; exact for fewer than {FEW} trials"
+    return f"{100 * figures.found.level:g}% interval in percent ({kind})"
 
 
 def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:

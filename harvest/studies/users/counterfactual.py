@@ -188,7 +188,7 @@ def _paths(
 
 
 def follow_path(
-    one: Conversation,
+    conversation: Conversation,
     topic: Topic,
     played: Sequence[EnumerableUser],
     shares: Sequence[float],
@@ -199,16 +199,17 @@ def follow_path(
 ) -> WeightedPath:
     """Compare how likely `target` and the played users are to take the path of a conversation. `seed` is the seed
     of the run. Raises InputError if none of the played users can have taken the path."""
-    rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits, one.greeting)
+    rng = Streams(seed, (PLAYED_BY, conversation.key.topic, conversation.key.trial))
+    scenario = Scenario(topic, traits, conversation.greeting)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)
     weight, unseen = 1.0, None
-    for number, decision in enumerate(_decisions(one), 1):
+    for number, decision in enumerate(_decisions(conversation), 1):
         chances, after, _ = ours.outcomes(decision.seen)
         found, then, names = theirs.outcomes(decision.seen)
         key = decision.key
         if chances.get(key, 0.0) <= 0:
-            raise _impossible_path(one, number, decision)
+            raise _impossible_path(conversation, number, decision)
         for way, chance in found.items():
             likely = weight * chance
             if (
@@ -216,14 +217,14 @@ def follow_path(
                 and chances.get(way, 0.0) <= 0
                 and (unseen is None or likely > unseen.probability)
             ):
-                where = f"{one.key.topic}, trial {one.key.trial}, user turn {number}"
+                where = f"{conversation.key.topic}, trial {conversation.key.trial}, user turn {number}"
                 unseen = Unseen(names[way], min(likely, 1.0), where)
         weight *= found.get(key, 0.0) / chances[key]
         if not weight:
             break
         ours.follow(key, after)
         theirs.follow(key, then)
-    return WeightedPath(weight, unseen, is_cut_short(one.outcome))
+    return WeightedPath(weight, unseen, is_cut_short(conversation.outcome))
 
 
 def _decisions(one: Conversation) -> Iterator[Decision]:

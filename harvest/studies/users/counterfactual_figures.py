@@ -26,28 +26,28 @@ _LEGEND = (
 )
 
 
-def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
+def counterfactual_tables(counterfactual: Counterfactual) -> Iterator[RenderableType]:
     """Yield one table over all systems, and the reason for each missing figure."""
-    other = f"with {printable(found.other, line=True)} [low, high]"
+    other = f"with {printable(counterfactual.other, line=True)} [low, high]"
     headings = ("played", other, "n", "eff. n", "eff. topics", "seen")
     table = figure_table("system", headings, min_width=10, max_width=26)
-    for label in dict.fromkeys(one.label for one in found.figures):
+    for label in dict.fromkeys(one.label for one in counterfactual.figures):
         table.add_row(Text(label, style="bold"))
-        for one in found.figures:
+        for one in counterfactual.figures:
             if one.label == label:
                 table.add_row(*map(Text, _cells(one)))
     yield table
-    for one in found.figures:
+    for one in counterfactual.figures:
         if not one.foretold.interval.is_defined:
             note = printable(one.foretold.interval.note, line=True)
             yield Text(f"{printable(one.system, line=True)}, {one.label}: not estimated: {note}", style="yellow")
 
 
-def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:
+def counterfactual_legend(counterfactual: Counterfactual) -> Iterator[Text]:
     """Yield explanations of the columns."""
     words = {
-        "other": printable(found.other, line=True),
-        "level": 100 * found.settings.level,
+        "other": printable(counterfactual.other, line=True),
+        "level": 100 * counterfactual.settings.level,
         "conversations": FEWEST_CONVERSATIONS,
         "topics": FEWEST,
     }
@@ -67,17 +67,17 @@ def _cells(one: FigureWithOther) -> tuple[str, ...]:
     return (system, shown_value(name, one.played), figure, str(told.n), *numbers, seen)
 
 
-def counterfactual_rows(found: Counterfactual) -> Iterator[dict[str, Any]]:
+def counterfactual_rows(counterfactual: Counterfactual) -> Iterator[dict[str, Any]]:
     """Yield a row for each system and measure."""
-    for one in found.figures:
+    for one in counterfactual.figures:
         name, turn = one.key
-        told, unseen = one.foretold, found.unseen.get(one.system)
+        told, unseen = one.foretold, counterfactual.unseen.get(one.system)
         yield {
             "measure": name,
             "turn": turn,
             "system": one.system,
-            "played_by": dict(found.users[one.system]),
-            "other": found.other,
+            "played_by": dict(counterfactual.users[one.system]),
+            "other": counterfactual.other,
             "played": _number(one.played),
             "value": _number(told.value),
             "n": told.n,
@@ -86,7 +86,7 @@ def counterfactual_rows(found: Counterfactual) -> Iterator[dict[str, Any]]:
             "seen": _number(told.seen),
             "low": _number(told.interval.low),
             "high": _number(told.interval.high),
-            "level": found.settings.level,
+            "level": counterfactual.settings.level,
             "method": told.interval.method,
             "note": told.interval.note,
             "never_played": None

@@ -29,38 +29,38 @@ _LEGEND = (
 )
 
 
-def population_tables(found: Populations) -> Iterator[RenderableType]:
+def population_tables(populations: Populations) -> Iterator[RenderableType]:
     """Yield the heading, the table and the warnings of each system."""
-    for system, members in found.members.items():
+    for system, members in populations.members.items():
         yield Text(printable(system, line=True), style="bold")
         cut = any(one.cut for one in members.values())
         headings = ("share", "drawn", "lost", *(["cut short"] if cut else []), "figure [low, high]", "n", "eff. n")
         table = figure_table("user", headings, min_width=12, max_width=_WIDEST_NAME)
-        own = [one for one in found.figures if one.system == system]
+        own = [one for one in populations.figures if one.system == system]
         for label in dict.fromkeys(one.label for one in own):
             table.add_row(Text(label, style="bold"))
             for one in own:
                 if one.label == label:
-                    table.add_row(*map(Text, _cells(one, members, found.weights, cut=cut)))
+                    table.add_row(*map(Text, _cells(one, members, populations.weights, cut=cut)))
         yield table
         for one in own:
             if not one.found.interval.is_defined:
                 yield Text(f"{one.of}, {one.label}: no interval: {one.found.interval.note}", style="yellow")
         if any(one.found.interval.method.endswith(WITHIN) for one in own):
-            for note in loss_notes([system], found.material):
+            for note in loss_notes([system], populations.material):
                 yield Text(printable(note, line=True), style="yellow")
         if warning := _unequal_loss_warning(system, members):
             yield Text(warning, style="yellow")
 
 
-def population_legend(found: Populations) -> Iterator[Text]:
+def population_legend(populations: Populations) -> Iterator[Text]:
     """Yield explanations of the columns."""
-    labels = dict.fromkeys(one.label for one in found.figures)
+    labels = dict.fromkeys(one.label for one in populations.figures)
     ratios = [label for label in labels if label == RECOVERY.name]
     means = ["each topic counts the same"] if len(labels) > len(ratios) else []
     words = "; ".join([*means, *(f"of {label} one ratio of sums over topics and trials" for label in ratios)])
     for line in _LEGEND:
-        said = line.format(level=100 * found.settings.level, method=METHOD, figure=f"figure: {words}")
+        said = line.format(level=100 * populations.settings.level, method=METHOD, figure=f"figure: {words}")
         yield Text(said, style="dim")
 
 
@@ -93,13 +93,13 @@ def _unequal_loss_warning(system: str, members: Mapping[str, DrawnTrials]) -> st
     )
 
 
-def population_rows(found: Populations) -> Iterator[dict[str, Any]]:
+def population_rows(populations: Populations) -> Iterator[dict[str, Any]]:
     """Yield a row for each figure. `of` is `population`, `re-weighted` or the name of a member."""
-    for one in found.figures:
-        members = found.members[one.system]
+    for one in populations.figures:
+        members = populations.members[one.system]
         name, turn = one.key
         chosen = [members[one.of]] if one.of in members else list(members.values())
-        weights = found.weights if one.of == REWEIGHTED else None
+        weights = populations.weights if one.of == REWEIGHTED else None
         shares = {member: each.share for member, each in members.items()} if one.of == POPULATION else weights
         yield {
             "measure": name,
@@ -116,7 +116,7 @@ def population_rows(found: Populations) -> Iterator[dict[str, Any]]:
             "topics": one.found.topics,
             "low": _number(one.found.interval.low),
             "high": _number(one.found.interval.high),
-            "level": found.settings.level,
+            "level": populations.settings.level,
             "method": one.found.interval.method,
             "note": one.found.interval.note,
         }

@@ -57,39 +57,39 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOutBits], played: Can
         yield _candidate_table(played)
 
 
-def check_tables(found: Realism) -> Iterator[Table | Text]:
+def check_tables(realism: Realism) -> Iterator[Table | Text]:
     """Yield tables and sentences that compare simulated with real users: the ranking of systems, behaviour with its
     floor, wording, survival, foresight, and scores."""
-    ranking = found.ranking
-    yield Text(f"ranking: {ranking_verdict(found)}")
+    ranking = realism.ranking
+    yield Text(f"ranking: {ranking_verdict(realism)}")
     if ranking.systems:
         table = _new_table("system", "mean score, real", "simulated")
         for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
             table.add_row(_plain_text(name), f"{real:.4f}", f"{simulated:.4f}")
         yield table
     table = _new_table("behaviour", "all", "matched", "floor", "95% of floors", "p", "verdict")
-    for name, measured in found.behaviour.items():
+    for name, measured in realism.behaviour.items():
         _add_floor_row(table, name, measured.value, measured.floor, measured.verdict, measured.p)
     yield table
-    if found.wordings is not None:
-        yield _wording_table(found.wordings)
-    yield _survival_table(found.survivals)
-    yield _foresight_table(found.foresight, "real users, predicted by")
-    if found.scores and found.score_floor:
+    if realism.wordings is not None:
+        yield _wording_table(realism.wordings)
+    yield _survival_table(realism.survivals)
+    yield _foresight_table(realism.foresight, "real users, predicted by")
+    if realism.scores and realism.score_floor:
         table = _new_table("scores", "all", "matched", "floor", "95% of floors", "verdict")
-        _add_floor_row(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
+        _add_floor_row(table, SCORES, realism.scores.distance, realism.score_floor, realism.score_floor.verdict)
         yield table
-        scores = found.scores
+        scores = realism.scores
         within = " within systems" if len(ranking.systems) > 1 else ""
         shown = f"T {scores.statistic:.3f}, permutation p{within} {_p_text(scores.p)}, n {scores.n} and {scores.m}"
         yield Text(shown, style="dim")
         yield Text("T: how far apart real and simulated scores lie; it grows with their number", style="dim")
-        yield Text(f"scores: {scores_verdict(scores.p, found.score_floor)}")
+        yield Text(f"scores: {scores_verdict(scores.p, realism.score_floor)}")
 
 
-def ranking_verdict(found: Realism) -> str:
+def ranking_verdict(realism: Realism) -> str:
     """Say whether simulated users rank the systems as people do, compared with how well two halves of people agree."""
-    ranking, floor = found.ranking, found.ranking_floor
+    ranking, floor = realism.ranking, realism.ranking_floor
     known = not math.isnan(ranking.low)
     tau = decimal(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
     drawn = f"; {ranking.resampled} resampled" if known else ""
@@ -108,19 +108,19 @@ def ranking_verdict(found: Realism) -> str:
     return said
 
 
-def behaviour_verdict(found: Realism) -> str:
+def behaviour_verdict(realism: Realism) -> str:
     """Return the verdict on behaviour as a predicate."""
-    measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
-    only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
-    larger = [name for name in measured if found.behaviour[name].floor.verdict == "beyond"]
+    measured = [name for name, one in realism.behaviour.items() if one.verdict != "n/a"]
+    only = f" (in {', '.join(measured)})" if len(measured) < len(realism.behaviour) else ""
+    larger = [name for name in measured if realism.behaviour[name].floor.verdict == "beyond"]
     how = f"by {'more' if larger else 'less'} than halves of the real users do"
-    p = f"p {_p_text(found.together)} over all measures"
+    p = f"p {_p_text(realism.together)} over all measures"
     return {
         "undecided": f"too few users for a verdict{only}",
         "no act in common": "real and simulated users have no act in common",
         "beyond": f"beyond: they differ {how} ({p}){only}",
         "within": f"within: no difference was found ({p}){only}",
-    }[found.verdict]
+    }[realism.verdict]
 
 
 def scores_verdict(p: float, floor: NoiseFloor) -> str:
@@ -139,10 +139,10 @@ def scores_verdict(p: float, floor: NoiseFloor) -> str:
     return f"they differ (p at most {_ALPHA:g}), {how}"
 
 
-def check_notes(found: Realism) -> Iterator[str]:
+def check_notes(realism: Realism) -> Iterator[str]:
     """Yield the limits of the verdicts on behaviour, such as lengths that were cut off and too few users."""
-    lengths = found.lengths
-    sides = [acts_in(side) for side in (found.real, found.simulated)]
+    lengths = realism.lengths
+    sides = [acts_in(side) for side in (realism.real, realism.simulated)]
     if not set(sides[0]) & set(sides[1]):
         real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
         yield (
@@ -152,7 +152,7 @@ def check_notes(found: Realism) -> Iterator[str]:
         )
     if not lengths.horizon:
         yield "lengths are not compared: on one side every dialogue was cut off before its user could leave"
-    elif math.isnan(found.behaviour["KS(length)"].value):
+    elif math.isnan(realism.behaviour["KS(length)"].value):
         yield (
             f"lengths are not compared: up to {pluralize(lengths.horizon, 'turn')}, the range that both sides cover, "
             "no user was seen to leave on either side"
@@ -160,23 +160,23 @@ def check_notes(found: Realism) -> Iterator[str]:
     elif lengths.beyond > 0:
         shares = (
             float(curve.share[lengths.horizon]) if lengths.horizon < len(curve.share) else 0.0
-            for curve in found.survivals
+            for curve in realism.survivals
         )
         real, simulated = (f"{share:.0%}" for share in shares)
         yield (
             f"lengths are compared up to {pluralize(lengths.horizon, 'turn')}, where {real} of the real users and "
             f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
         )
-    if found.wordings is None:
+    if realism.wordings is None:
         yield "words are not compared: at least one side has only acts"
-    users = min(measured.floor.users for measured in found.behaviour.values())
+    users = min(measured.floor.users for measured in realism.behaviour.values())
     if users < FEWEST:
         yield f"groups have {pluralize(users, 'user')}; a verdict needs {FEWEST} on either side"
 
 
-def check_json(found: Realism) -> dict[str, Any]:
+def check_json(realism: Realism) -> dict[str, Any]:
     """Return the comparison as JSON, with null for undefined numbers."""
-    ranking, floor = found.ranking, found.ranking_floor
+    ranking, floor = realism.ranking, realism.ranking_floor
     order: dict[str, Any] = {"verdict": "n/a"}
     if floor is not None:
         order = {
@@ -188,10 +188,10 @@ def check_json(found: Realism) -> dict[str, Any]:
             "verdict": floor.verdict,
         }
     said, scores = None, None
-    if found.scores is not None and found.score_floor is not None:
-        said = scores_verdict(found.scores.p, found.score_floor)
-        scores = {name: _json_number(getattr(found.scores, name)) for name in ("statistic", "distance", "p")}
-        scores |= {"n": found.scores.n, "m": found.scores.m, **_floor_document(found.score_floor)}
+    if realism.scores is not None and realism.score_floor is not None:
+        said = scores_verdict(realism.scores.p, realism.score_floor)
+        scores = {name: _json_number(getattr(realism.scores, name)) for name in ("statistic", "distance", "p")}
+        scores |= {"n": realism.scores.n, "m": realism.scores.m, **_floor_document(realism.score_floor)}
     return {
         **{
             side: {
@@ -200,7 +200,7 @@ def check_json(found: Realism) -> dict[str, Any]:
                 "turns": sum(one.length for one in own),
                 "censored": sum(not one.ended for one in own),
             }
-            for side, own in (("real", found.real), ("simulated", found.simulated))
+            for side, own in (("real", realism.real), ("simulated", realism.simulated))
         },
         "behaviour": {
             name: {
@@ -210,13 +210,13 @@ def check_json(found: Realism) -> dict[str, Any]:
                 "p": _json_number(one.p),
                 "verdict": one.verdict,
             }
-            for name, one in found.behaviour.items()
+            for name, one in realism.behaviour.items()
         },
-        "p": _json_number(found.together),
-        "verdict": found.verdict,
-        "notes": list(check_notes(found)),
+        "p": _json_number(realism.together),
+        "verdict": realism.verdict,
+        "notes": list(check_notes(realism)),
         "words": None
-        if found.wordings is None
+        if realism.wordings is None
         else {
             "measures": {
                 name: {
@@ -226,12 +226,12 @@ def check_json(found: Realism) -> dict[str, Any]:
                         for key in ("real", "simulated", "value", "low", "high", "p")
                     },
                 }
-                for name, one in found.wordings.measures.items()
+                for name, one in realism.wordings.measures.items()
             },
-            "p": _json_number(found.wordings.together),
-            "verdict": found.wordings.verdict,
+            "p": _json_number(realism.wordings.together),
+            "verdict": realism.wordings.verdict,
         },
-        "lengths": {"horizon": found.lengths.horizon, "beyond": _json_number(found.lengths.beyond)},
+        "lengths": {"horizon": realism.lengths.horizon, "beyond": _json_number(realism.lengths.beyond)},
         "survival": {
             side: {
                 "share": [_json_number(float(value)) for value in curve.share],
@@ -240,9 +240,9 @@ def check_json(found: Realism) -> dict[str, Any]:
                 "at_risk": [int(value) for value in curve.at_risk],
                 "left": [int(value) for value in curve.left],
             }
-            for side, curve in zip(("real", "simulated"), found.survivals)
+            for side, curve in zip(("real", "simulated"), realism.survivals)
         },
-        "foresight": foresight_json(found.foresight),
+        "foresight": foresight_json(realism.foresight),
         "testing": {
             "said": said,
             "scores": scores,

@@ -26,12 +26,14 @@ class AnswerNote:
     words: str
 
 
-def answer_notes(finished: Sequence[Conversation], topics: TopicSet, layers: Iterable[Layer]) -> Iterator[AnswerNote]:
+def answer_notes(
+    conversations: Sequence[Conversation], topics: TopicSet, layers: Iterable[Layer]
+) -> Iterator[AnswerNote]:
     """Yield the footnotes to these conversations. Only addresses of the kind that the topic asks for count, because
     an answer may cite any other source twice. `layers` are judgments; of a person's judgments of one thing, the last
     one counts."""
     kinds = {topic.id: topic.type.url for topic in topics.topics}
-    for one in finished:
+    for one in conversations:
         named: dict[str, int] = {}  # the turn in which each address was first given
         for turn in one.turns:
             if turn.reply is None:
@@ -49,9 +51,9 @@ def answer_notes(finished: Sequence[Conversation], topics: TopicSet, layers: Ite
             yield from (AnswerNote(one.key, turn.number, each) for each in words)
             for key in titles:
                 named.setdefault(key, turn.number)
-    for echo in find_echoes(finished):
+    for echo in find_echoes(conversations):
         yield AnswerNote(echo.key, echo.turn, f"words of the earlier topic {echo.of}: “{echo.words}”")
-    yield from _notes_of_people(finished, layers)
+    yield from _notes_of_people(conversations, layers)
 
 
 def _titles_by_address(answer: Answer, kind: UrlKind) -> dict[str, list[str]]:

@@ -69,18 +69,18 @@ def _user_text(said: str) -> _Text:
     return _as_text(said)
 
 
-def find_echoes(finished: Sequence[Conversation]) -> tuple[Echo, ...]:
-    """Return at most one echo of each earlier topic for each answer. `finished` are the valid conversations of all
+def find_echoes(conversations: Sequence[Conversation]) -> tuple[Echo, ...]:
+    """Return at most one echo of each earlier topic for each answer. `conversations` are the valid conversations of all
     trials. Returns () if each conversation has a session of its own."""
-    if not any(one.place > 1 for one in finished):
+    if not any(one.place > 1 for one in conversations):
         return ()
-    before = _earlier_conversations(finished)
-    candidates = [found for one in finished if one.place > 1 for found in _shared_runs(one, before[one.key])]
+    before = _earlier_conversations(conversations)
+    candidates = [found for one in conversations if one.place > 1 for found in _shared_runs(one, before[one.key])]
     if not candidates:
         return ()
     wanted = {gram for _, grams in candidates for gram in grams}
     unprompted: set[_Gram] = set()
-    for one in finished:
+    for one in conversations:
         answers = (turn.reply.answer.text for turn in one.turns if turn.reply is not None)
         hits = {gram for text in answers for gram in wanted & _as_text(text).grams.keys()}
         if hits:
@@ -89,10 +89,10 @@ def find_echoes(finished: Sequence[Conversation]) -> tuple[Echo, ...]:
     return tuple(echo for echo, grams in candidates if grams - unprompted)
 
 
-def echo_sentences(finished: Sequence[Conversation], systems: Iterable[str]) -> Iterator[str]:
+def echo_sentences(conversations: Sequence[Conversation], systems: Iterable[str]) -> Iterator[str]:
     """Yield a sentence for each of the first echoes of these systems, and one with the number of the others."""
     chosen = frozenset(systems)
-    found = [echo for echo in find_echoes(finished) if echo.key.system in chosen]
+    found = [echo for echo in find_echoes(conversations) if echo.key.system in chosen]
     yield from (printable(echo.sentence, line=True) for echo in found[:_MOST_NAMED])
     if len(found) > _MOST_NAMED:
         yield f"{len(found) - _MOST_NAMED} more answers with words of an earlier topic: `harvest report` marks each."

@@ -26,13 +26,13 @@ _COMPLETION_KEYS = ("choices", "content", "output")
 
 
 def odd_answers(
-    attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
+    attempts: Sequence[Conversation], conversations: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[str]:
-    """Yield the sentences about these conversations. `finished` are the valid conversations among `attempts`.
+    """Yield the sentences about these conversations. `conversations` are the valid conversations among `attempts`.
     `folders` has the run folder of each system, in which the bodies of replies are stored. Replies of systems
     without a folder have no id."""
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
-    empty = _count_replies(finished, "empty")
+    empty = _count_replies(conversations, "empty")
     if empty:
         yield f"{pluralize(empty.total(), 'empty reply')}, counted as answers ({_list_counts(empty)})."
     # If not even an empty bubble came, the page might still have answered.
@@ -51,8 +51,8 @@ def odd_answers(
             f"({_list_counts(changed)}): such an attempt counts in no figure. The next ones were given longer; if "
             "there are many, give `quiet` or `busy` in a site file."
         )
-    yield from _driver_notes(finished)
-    for system, own in by_system(finished).items():
+    yield from _driver_notes(conversations)
+    for system, own in by_system(conversations).items():
         of: Counter[str] = Counter()
         ends: Counter[str] = Counter()
         for one, count, _ in kinds(own):
@@ -85,7 +85,7 @@ def odd_answers(
         if system in folders:
             yield from _same_ids(system, own, folders[system])
     # Pages show some errors as answers, and only their words give these away: a person has to check.
-    like_errors = _count_replies(finished, "like errors")
+    like_errors = _count_replies(conversations, "like errors")
     if like_errors:
         yield (
             f"{pluralize(like_errors.total(), 'answer')} opening with the words of an error "

@@ -16,11 +16,11 @@ from topics.languages import language_name, language_of
 _MOST_NAMES = 5  # in a sentence; the others are counted
 
 
-def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
+def odd_languages(conversations: Sequence[Conversation]) -> Iterator[str]:
     """Yield a sentence for each system, over the turns in which the languages of user and answer are both detected."""
     told: Counter[str] = Counter()
     of: dict[str, Counter[str]] = {}
-    for one in finished:
+    for one in conversations:
         for exchange in one.exchanges:
             asked, answered = language_of(exchange.said), language_of(exchange.answer.text)
             told[one.key.system] += bool(asked and answered)
@@ -35,7 +35,7 @@ def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def unknown_languages(finished: Sequence[Conversation]) -> Iterator[str]:
+def unknown_languages(conversations: Sequence[Conversation]) -> Iterator[str]:
     """Yield a sentence for each rule that labelled answers in languages whose words it does not know. A rule of
     another version than the recorded one may have known others, and is left out."""
     known = {
@@ -44,7 +44,7 @@ def unknown_languages(finished: Sequence[Conversation]) -> Iterator[str]:
         if issubclass(rule, AnswerRule) and rule.languages
     }
     unknown: dict[str, Counter[str]] = {}
-    for one in finished:
+    for one in conversations:
         for turn in one.turns:
             if turn.reply is None or turn.route is None:
                 continue

@@ -21,9 +21,9 @@ from topics.counting import pluralize
 _LABELS = (NOT_USEFUL, USEFUL)
 
 
-def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
+def odd_users(conversations: Sequence[Conversation]) -> Iterator[str]:
     """Yield the sentences about these valid conversations, by system."""
-    for system, own in by_system(finished).items():
+    for system, own in by_system(conversations).items():
         yield from _unworded_notes(system, own)
         cut: Counter[str] = Counter()
         for one, count, _ in kinds(own):
@@ -72,10 +72,10 @@ def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 ORDERS = "orders"
 
 
-def count_orders(one: Conversation) -> tuple[int, int, int, int]:
+def count_orders(conversation: Conversation) -> tuple[int, int, int, int]:
     """Return how many answers a conversation has; how many address a model instead of a user; and how many contain
     signs of leaving, and orders."""
-    answers = [turn.reply.answer.text for turn in one.turns if turn.reply is not None]
+    answers = [turn.reply.answer.text for turn in conversation.turns if turn.reply is not None]
     found = [(contains_sign(text), gives_order_to_model(text)) for text in answers]
     return len(answers), sum(map(any, found)), sum(sign for sign, _ in found), sum(order for _, order in found)
 
@@ -130,9 +130,9 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
     return {label: Leaving(left[label], answers[label]) for label in _LABELS}
 
 
-def leaving_sentences(finished: Sequence[Conversation]) -> Iterator[str]:
+def leaving_sentences(conversations: Sequence[Conversation]) -> Iterator[str]:
     """Yield sentences about users who left, by system. If no user left, nothing is yielded."""
-    shares = {system: users_leaving(own) for system, own in by_system(finished).items()}
+    shares = {system: users_leaving(own) for system, own in by_system(conversations).items()}
     if not any(own[label].left for own in shares.values() for label in _LABELS):
         return
     after = (
@@ -143,7 +143,7 @@ def leaving_sentences(finished: Sequence[Conversation]) -> Iterator[str]:
     yield f"Users left {'; '.join(after)}. The turns that they did not take are in no figure, whatever their reason."
     frustrated = sum(
         count
-        for one, count, _ in kinds(finished)
+        for one, count, _ in kinds(conversations)
         if one.outcome is not None and one.outcome.reason == FRUSTRATED and left_by_choice(one)
     )
     if frustrated:
@@ -153,9 +153,9 @@ def leaving_sentences(finished: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def left_by_choice(one: Conversation) -> bool:
+def left_by_choice(conversation: Conversation) -> bool:
     """Return true if the conversation ended because the user chose not to continue."""
-    outcome = one.outcome
+    outcome = conversation.outcome
     return (
         outcome is not None
         and outcome.kind == "user-stopped"

@@ -41,18 +41,18 @@ Stratum = tuple[str, str]
 
 
 def differing_rates(
-    one: Sequence[WordedTurn], two: Sequence[WordedTurn], clusters: Mapping[str, str], *names: str
+    first: Sequence[WordedTurn], second: Sequence[WordedTurn], clusters: Mapping[str, str], *names: str
 ) -> Iterator[tuple[str, float]]:
     """Yield the rates in which the users of two systems differ, with p corrected over all rates. At most one rate
     of `WORDING` is included. `names` are the names of the systems."""
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
-    settled = faultless_strata((*one, *two))
+    settled = faultless_strata((*first, *second))
     tests: dict[str, float] = {}
     for rate, own in zip((*FAULTS, REFUSED, ORDERS, LEFT), rng):
-        tables = fault_table(one, rate, settled), fault_table(two, rate, settled)
+        tables = fault_table(first, rate, settled), fault_table(second, rate, settled)
         if any(events for table in tables for strata in table.values() for events, _ in strata.values()):
             tests[rate] = compare_events(*tables, own, clusters=clusters).p
-    worded = compare_values(_values(one), _values(two), rng[-1], clusters=clusters)
+    worded = compare_values(_values(first), _values(second), rng[-1], clusters=clusters)
     tests[_WORDED] = min(worded.values(), default=math.nan)
     for rate, p in zip(tests, holm_correction(list(tests.values())), strict=True):
         if p <= ALPHA:

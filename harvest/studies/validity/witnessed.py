@@ -82,10 +82,10 @@ def judge_systems(
             yield system, found
 
 
-def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
-    """Return the verdicts on turns of `chosen` conversations, by trial id, attempt and turn. The format of the
-    traffic is learnt from all conversations of the run with the systems in `chosen`."""
-    systems = {one.key.system for one in chosen}
+def wire_verdicts(run: Run, conversations: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
+    """Return the verdicts on turns of `conversations` conversations, by trial id, attempt and turn. The format of the
+    traffic is learnt from all conversations of the run with the systems in `conversations`."""
+    systems = {one.key.system for one in conversations}
     of_them = [one for one in run.conversations if one.key.system in systems]
     seen = judge_systems(of_them, dict.fromkeys(systems, run.path))
     return {place: verdict for _, found in seen for place, verdict in found.verdicts.items()}
@@ -103,9 +103,9 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield from (f"only received: {words}" for words in verdict.wire)
 
 
-def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
+def witness_notes(conversations: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
     """Yield sentences about the comparison, system by system. `folders` has the run folder of each system."""
-    for system, found in judge_systems(finished, folders):
+    for system, found in judge_systems(conversations, folders):
         error = found.error
         if error.compared:
             yield (

@@ -70,11 +70,11 @@ def system_facets(gathered: Gathered) -> dict[str, Facets]:
     return {name: found[name] for name in gathered.material.systems if name in found}
 
 
-def facet_groups(found: Mapping[str, Facets]) -> Iterator[Group]:
+def facet_groups(facets: Mapping[str, Facets]) -> Iterator[Group]:
     """Yield the groups of systems that differ in one facet, facet by facet."""
     for position, facet in enumerate(field.name for field in fields(Facets)):
         alike: dict[tuple[str, ...], list[str]] = {}
-        for name, one in found.items():
+        for name, one in facets.items():
             values = astuple(one)
             alike.setdefault((*values[:position], *values[position + 1 :]), []).append(name)
         several = {rest: names for rest, names in alike.items() if len(names) > 1}

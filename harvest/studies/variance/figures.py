@@ -87,11 +87,11 @@ def _table(rows: Iterable[_Row]) -> Table:
     return table
 
 
-def sentences(one: SystemVariance, level: float) -> Iterator[str]:
+def sentences(variance: SystemVariance, level: float) -> Iterator[str]:
     """Yield the sentences above a system's table. They say where most of the variation is and what more trials
     would bring, as far as the intervals allow. Further sentences say how often trials disagree, and whether
     trial numbers or positions in a session matter."""
-    split = one.split
+    split = variance.split
     if not split.topics:
         yield "No trial has a value."
         return
@@ -100,20 +100,20 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
     elif math.isnan(split.icc.value):
         yield "Nothing varies: every trial of every topic has the same value."
     else:
-        yield f"{_main_component(split.icc)}{_advice_on_trials(one)}"
-    if _can_agree(one) and not math.isnan(one.disagree.value):
+        yield f"{_main_component(split.icc)}{_advice_on_trials(variance)}"
+    if _can_agree(variance) and not math.isnan(variance.disagree.value):
         yield (
-            f"Trials disagree on {_percentage(one.disagree.value)} of topics; two trials of a topic differ "
-            f"{_percentage(one.pairs.value)} of the time."
+            f"Trials disagree on {_percentage(variance.disagree.value)} of topics; two trials of a topic differ "
+            f"{_percentage(variance.pairs.value)} of the time."
         )
-    whole = one.whole_trials
+    whole = variance.whole_trials
     if whole.p <= 1 - level:
         yield (
-            f"Whole trials lie apart: their means spread by {_with_unit(whole.spread, one.key)}, where independent "
-            f"trials would by {_with_unit(whole.by_chance, one.key)} (p {p_text(whole.p)})."
+            f"Whole trials lie apart: their means spread by {_with_unit(whole.spread, variance.key)}, where "
+            f"independent trials would by {_with_unit(whole.by_chance, variance.key)} (p {p_text(whole.p)})."
         )
-    if one.carried is not None:
-        yield _carried_sentence(one, one.carried)
+    if variance.carried is not None:
+        yield _carried_sentence(variance, variance.carried)
 
 
 def _can_agree(one: SystemVariance) -> bool:

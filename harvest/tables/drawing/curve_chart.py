@@ -40,13 +40,13 @@ class CurvePanel:
     wanted: float | None = None
 
 
-def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tuple[list[str], float]:
-    """Draw panels next to one another from the y coordinate `down`. Returns the elements and their lower end."""
+def curve_panels(panels: Sequence[CurvePanel], wide: float, top: float) -> tuple[list[str], float]:
+    """Draw panels next to one another from the y coordinate `top`. Returns the elements and their lower end."""
     elements: list[str] = []
     width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
-        elements += _curve_panel(panel, MARGIN + place * (width + _BETWEEN), width, down)
-    return elements, down + 26 + _HEIGHT + 42
+        elements += _curve_panel(panel, MARGIN + place * (width + _BETWEEN), width, top)
+    return elements, top + 26 + _HEIGHT + 42
 
 
 def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> list[str]:
@@ -78,21 +78,21 @@ def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> l
     return found
 
 
-def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
+def curve_key(names: Sequence[str], wide: float, top: float, wanted: str = "") -> tuple[list[str], float]:
     """Draw the key of the curves and of the horizontal line, in as many rows as needed. Returns the elements and
     their lower end."""
-    found, across, down = [], MARGIN, down + 14
+    found, across, top = [], MARGIN, top + 14
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]
         words = break_lines(name, wide - 50, 12, 1)[0]
         width = 46 + text_width(words, 12) + 18
         if across > MARGIN and across + width > MARGIN + wide:
-            across, down = MARGIN, down + 21
+            across, top = MARGIN, top + 21
         if place < len(names):
-            found.append(line(across, down, across + 38, down, ink, 2, dash))
-            found.append(mark(across + 19, down, ink, filled=filled))
+            found.append(line(across, top, across + 38, top, ink, 2, dash))
+            found.append(mark(across + 19, top, ink, filled=filled))
         else:
-            found.append(line(across, down, across + 38, down, "ink", 1.4))
-        found.append(text(across + 46, down + 4, words, 12))
+            found.append(line(across, top, across + 38, top, "ink", 1.4))
+        found.append(text(across + 46, top + 4, words, 12))
         across += width
-    return found, down + 14
+    return found, top + 14

@@ -21,18 +21,18 @@ class HistogramRow:
 
 
 def histogram_panel(
-    title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
+    title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, top: float
 ) -> tuple[list[str], float]:
-    """Draw a panel from the y coordinate `down`. Returns the elements and their lower end. `ends` are the ends of the
+    """Draw a panel from the y coordinate `top`. Returns the elements and their lower end. `ends` are the ends of the
     axis, which is divided into bins of equal width."""
     start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
-    found = [text(MARGIN, down + 14, title, 13, bold=True)]
+    found = [text(MARGIN, top + 14, title, 13, bold=True)]
     axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)
     most = max((share for row in rows for share in row.shares), default=1.0) or 1.0
-    down += 22
+    top += 22
     for row in rows:
-        found.append(text(start, down + 12, fit_text(f"{row.label}: {row.said}", end - start, 11.5), 11.5))
-        floor = down + _GAP - 6 + _HIGH
+        found.append(text(start, top + 12, fit_text(f"{row.label}: {row.said}", end - start, 11.5), 11.5))
+        floor = top + _GAP - 6 + _HIGH
         width = (end - start) / max(1, len(row.shares))
         for place, share in enumerate(row.shares):
             if share > 0:
@@ -43,8 +43,8 @@ def histogram_panel(
             found.append(
                 line(axis.position(row.middle), floor - _HIGH + 4, axis.position(row.middle), floor + 5, "ink", 1.6)
             )
-        down = floor + 6
+        top = floor + 6
     for tick in axis.ticks:
-        found.append(text(axis.position(tick), down + 12, axis.label(tick), 10.5, "dim", anchor="middle"))
-    found.append(text((start + end) / 2, down + 28, scale, 11, "dim", anchor="middle"))
-    return found, down + 40
+        found.append(text(axis.position(tick), top + 12, axis.label(tick), 10.5, "dim", anchor="middle"))
+    found.append(text((start + end) / 2, top + 28, scale, 11, "dim", anchor="middle"))
+    return found, top + 40

@@ -73,13 +73,13 @@ class CountRequest:
     end: int
 
 
-def requested_count(said: str) -> CountRequest | None:
+def requested_count(text: str) -> CountRequest | None:
     """Return the first number of things that an English user turn asks for, or None if there is no such number.
 
     The lower end of a range counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
     minutes are ignored.
     """
-    plain = blank_quotations(said)
+    plain = blank_quotations(text)
     for found in _ASK.finditer(plain):
         before = plain[max(0, found.start() - 80) : found.start()]
         if _NOT_ASKED.search(before) or _NOT_THINGS.match(found["kind"]):

@@ -62,10 +62,10 @@ class LengthLimit:
     end: int
 
 
-def requested_limit(said: str) -> LengthLimit | None:
+def requested_limit(text: str) -> LengthLimit | None:
     """Return the length that an English user turn asks for, or None if no length is requested. A brief answer has at
     most 60 words; a single number, name, yes or no at most 4; a text of about N words at most 1.2 N."""
-    plain = blank_quotations(said)
+    plain = blank_quotations(text)
     for pattern in (_LONG, _LIMIT, _YES_NO, _BARE, _BRIEF):
         for found in pattern.finditer(plain):
             if _NEGATED.search(plain[max(0, found.start() - 50) : found.start()]):

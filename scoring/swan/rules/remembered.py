@@ -54,10 +54,10 @@ class Statement:
     end: int
 
 
-def find_statements(said: str) -> Iterator[Statement]:
+def find_statements(text: str) -> Iterator[Statement]:
     """Yield the user's statements about themself in an English turn. Statements after a negation or `if`, and in
     quotations, are left out."""
-    plain = blank_quotations(said)
+    plain = blank_quotations(text)
     if plain.rstrip().endswith("?") and plain.count(".") + plain.count("!") == 0:
         return
     taken: set[int] = set()

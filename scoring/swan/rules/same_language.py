@@ -66,9 +66,9 @@ def language_of(text: str) -> str:
     return name if most >= 2 and most > second and most * 8 >= len(words) else ""
 
 
-def asked_language(said: str) -> str:
+def asked_language(text: str) -> str:
     """Return the language that an English user turn requests for the answer or a translation, or ""."""
-    plain = blank_quotations(said)
+    plain = blank_quotations(text)
     for found in _ASKED.finditer(plain):
         if not _NOT_ASKED.search(plain[: found.start()]):
             return found["language"].capitalize()

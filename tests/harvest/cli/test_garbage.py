@@ -23,10 +23,10 @@ def test_many_values_are_not_traversed_later_either() -> None:
     gc.collect()  # so that few are young
     before = gc.get_freeze_count()
     try:
-        with pause_collection(many=10_000):
+        with pause_collection(most=10_000):
             few: list[list[int]] = [[] for _ in range(100)]
         assert gc.get_freeze_count() == before
-        with pause_collection(many=10_000):
+        with pause_collection(most=10_000):
             many: list[list[int]] = [[] for _ in range(20_000)]
         assert gc.get_freeze_count() >= before + len(many) + len(few)
     finally:
