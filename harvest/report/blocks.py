@@ -52,7 +52,7 @@ def arrange(blocks: Iterable[Block]) -> list[Block]:
     """Arrange a section: what was found, with its warnings as one list after the first picture or table, then what
     the reader opens, and last, closed, the explanations. A section of explanations alone is left as it is."""
     given = list(blocks)
-    dim = [one for one in given if "text" in one and one["tone"] == "dim"]
+    dim = [one for one in given if {"text", "list"} & {*one} and one["tone"] == "dim"]
     warnings = [one for one in given if "text" in one and one["tone"] == "warn"]
     closed = [one for one in given if "details" in one]
     shown = [one for one in given if one not in (*dim, *warnings, *closed)]

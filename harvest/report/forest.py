@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from harvest.report.bars import PERCENT, UNIT, Bar, Scale, difference_scale, scale_from_zero
 from harvest.report.blocks import Block
 from harvest.report.finding import MOST_SYSTEMS, join_names, safe_name
-from harvest.studies.compare.comparison import Comparison
+from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.scores.selection import Ranges
 from harvest.tables.comparison_words import (
     better_system,
@@ -109,7 +109,9 @@ def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Ite
     common = [measure_name(one) for own in grouped.values() for one in own if one.left_out]
     if common:
         note += f" {join_names(common)}: over the topics that all systems have a value of, unlike under “Figures”."
-    note += f" The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
+    pairs = math.comb(len(found.systems), 2)
+    rest = "see the table for all" if pairs <= MOST_PAIRS else "harvest compare --all-pairs prints all"
+    note += f" The first {_MOST_PAIRS} of {pairs:,} pairs of each measure are drawn: {rest}." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
     if bars:
         yield forest(bars, "Differences", head, note)

@@ -67,10 +67,12 @@ def is_within(measure: MeasureComparison, pair: Pair, matters: float) -> bool:
 
 def same_size_words(pair: Pair, estimand: Estimand, matters: float, now: int) -> str:
     """Say how many topics, or trials of each topic, would show that two systems are the same within `matters`; `now` is
-    how many there are. Returns "" if no number that can be played would, or if it is unknown."""
+    how many there are. Returns "" if no number that can be played would, if fewer would show a difference, or if it is
+    unknown."""
     size = pair.sameness.needed(matters) if pair.sameness is not None else None
     wanted = math.nan if size is None else size.trials if estimand == "these" else size.topics
-    if not wanted <= MOST_PLAYABLE:  # NaN: unknown
+    different = pair.needed.trials if estimand == "these" else pair.needed.topics
+    if not wanted <= MOST_PLAYABLE or wanted >= different:  # NaN: unknown
         return ""
     what = "trials of each topic" if estimand == "these" else "topics like these"
     return (

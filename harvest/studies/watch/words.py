@@ -256,7 +256,8 @@ def topics_words(stretch: Stretch, *, moved: bool = False) -> str:
         lower, higher = (sum(sign * one.value > 0 for one in stretch.each) for sign in (-1, 1))
         many, way = (lower, "lower") if lower > higher else (higher, "higher")
         on = f"all {of}" if many == stretch.topics else f"{many} of {of}"
-        said = f"is {way} on {on}, {f'on {counts[0][0]} of them' if counts else 'on none'}"
+        own = f"{counts[0][0]} of them" if counts else "none"
+        said = f"is {way} on {on}, on {'each' if counts and counts[0][0] == many else own}"
     elif counts:
         said = f"{said} of {of}"
     return f"{stretch_words(stretch)}, {stretch.figure} {said} {chance}" if said else ""

@@ -42,9 +42,9 @@ def test_a_change_leads_to_its_report_to_two_conversations_and_to_its_cause(bles
     last = reaudit(blessed, "--report")
     sentences = " ".join(last.split("bot, 48 valid")[0].split())
     assert re.match(
-        r"bot: ave%useful changed by .* Why: Over the 3 audits since .*, ave%useful fell on 8 of 8 topics by more "
-        r"than chance explains.*\. Conversations part at answer .*\. Next: Read .* RUN… --out audit\.baseline\.json "
-        r"--replace\.",
+        r"bot: ave%useful changed by .* Why: Over the 3 audits since .*, ave%useful is lower on all 8 topics, on each "
+        r"by more than chance explains.*\. Conversations part at answer .*\. Next: Read .* RUN… --out "
+        r"audit\.baseline\.json --replace\.",
         sentences,
     )
     page, show, compare = suggested(last)

@@ -62,6 +62,10 @@ def test_a_cell_of_the_grid_opens_its_conversations_using_only_the_keyboard(
     with opened(browser, folder / "whole.html", width=width, theme=theme) as watched:
         window = watched.page
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off at the side"
+        broader = "width => { for (const one of document.querySelectorAll('.grid')) one.style.minWidth = width; }"
+        window.evaluate(broader, "90rem")
+        assert window.evaluate("document.documentElement.scrollWidth <= innerWidth"), "a grid is scrolled by itself"
+        window.evaluate(broader, "")
         press_until(watched, "Tab", r"^M002, B, S1: ")
         window.keyboard.press("Enter")
         until(window, "document.querySelectorAll('#list a').length === 3")

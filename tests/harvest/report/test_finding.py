@@ -132,6 +132,9 @@ def test_what_would_show_two_to_be_the_same_is_said_instead_of_what_would_show_a
     )
     assert known.needed(0.03).topics < 2000
     assert known.needed(0.004).topics == math.inf, "no interval around what was observed is as narrow"
+    fewer = with_difference(replace(changed, measures=measures), "cannot tell", 0.005, -0.05, 0.06, topics=90)
+    headline = comparison_finding(fewer, material, 0.03, [Path("run")])
+    assert "would show one of its size" in headline.next, "fewer show a difference than that they are the same"
 
 
 def test_a_difference_that_is_shown_and_smaller_than_what_matters_is_said_to_be(

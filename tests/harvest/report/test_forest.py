@@ -62,14 +62,14 @@ def test_warnings_are_one_list_after_the_first_table_and_explanations_are_last_a
     shown = table(["measure"], [["R"]])
     warnings = text("read this first", "warn"), text("and this", "warn")
     given = [warnings[0], text("lead"), shown, warnings[1], text("p: of a test", "dim")]
-    closed = details("As a table", [])
-    assert arrange([*given, closed, text("end")]) == [
+    closed, words = details("As a table", []), {"list": ["n: trials"], "tone": "dim"}
+    assert arrange([*given, closed, words, text("end")]) == [
         text("lead"),
         shown,
         {"list": ["read this first", "and this"], "tone": "warn"},
         text("end"),
         closed,
-        details("How to read this", [text("p: of a test", "dim")]),
+        details("How to read this", [text("p: of a test", "dim"), words]),
     ]
 
 
