@@ -46,8 +46,8 @@ class Column:
     n: Counts | None = None
 
     def with_constants(self) -> Column:
-        """Return the column with one number in place of an array of equal ones, which most are in most measures, and
-        with counts of a byte each if they fit."""
+        """Return the column with arrays of equal numbers replaced by one number, which applies to most arrays of most
+        measures, and with counts of one byte each if they fit."""
         found = {name: getattr(self, name) for name in ("worst", "best")}
         counts = {name: _small(getattr(self, name)) for name in ("unjudged", "unknown")}
         return replace(self, **{name: _constant(one) for name, one in {**found, **counts}.items()})

@@ -28,7 +28,7 @@ class Figure:
     best: float = math.nan
 
     def cell(self, *, pooled: bool) -> tuple[float, float]:
-        """Return what a conversation contributes to a figure of many: numerator and denominator. If `pooled`, the value
+        """Return a conversation's contribution to a figure over many: numerator and denominator. If `pooled`, the value
         is a share of n things, and a conversation without any has (0, 0)."""
         if not pooled:
             return self.value, 1.0

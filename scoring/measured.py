@@ -24,10 +24,11 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The figures of finished conversations, of which only outlines are left: the default ones, and those of the
-    measures in `asked`, which are no default ones. `columns` are by system; in them, conversations are numbered in the
-    order of the system's outlines. `unjudged` is the number of links to entities that the gold table does not judge.
-    The figures rest on a gold table if they are `judged`, and on the settings that `of_values` describes."""
+    """The figures of finished conversations whose words are no longer in memory: the default figures, and the figures
+    of the measures in `asked`, which are not default measures. `columns` are by system; in them, conversations are
+    numbered in the order of the system's outlines. `unjudged` is the number of links to entities that the gold table
+    does not judge. The figures rest on a gold table if they are `judged`, and on the settings that `of_values`
+    describes."""
 
     outlines: Outlines
     columns: Mapping[str, Sequence[Ranked]]
@@ -44,7 +45,7 @@ class Measured:
         return any(column.measure == name for own in self.columns.values() for _, column in own)
 
     def only(self, names: Set[str]) -> "Measured":
-        """Return the default figures and, of the others, those with these names."""
+        """Return the default figures, and the other figures with the given names."""
         other = self.asked - names
         kept = {system: [one for one in own if one[1].measure not in other] for system, own in self.columns.items()}
         return replace(self, columns=kept, asked=self.asked & names) if other else self

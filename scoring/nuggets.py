@@ -125,8 +125,8 @@ def _memberships(
 
 
 def occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield (entity, url, start, end, position) of each link to an entity in one answer, whose text is that of
-    `passage`. Links in the text precede other links."""
+    """Yield (entity, url, start, end, position) of each link to an entity in the answer with the text of `passage`.
+    Links in the text precede other links."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):

@@ -69,7 +69,7 @@ class Probe:
         return Candidate(driver, {name: {**known, **samples}[name] for name in dict.fromkeys(order)}, why, missing)
 
     def exposure(self, candidate: Candidate) -> Exposure:
-        """Return an exposure of what a turn by this candidate sends, and to which server."""
+        """Return the exposure of a turn by this candidate: its server, variables and code."""
         module = driver_module(candidate.driver)
         options = module.Options.model_validate(dict(candidate.options))
         further = getattr(module, "further", lambda options, folder: ())(options, Path())

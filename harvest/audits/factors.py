@@ -6,9 +6,9 @@
       skill: {skilled: {}, unskilled: {wording: {typos: 0.1}}}
 
 A level can change everything that an arm can change. It sets only the named options of a simulated user; all further
-options come from the protocol or from the levels of other factors. The combination of all first levels is the
-control. An arm is named after its levels: `patient + willing + skilled`. The factors of a design
-(`harvest.audits.design`) come first, and are combined with these.
+options come from the protocol or from the levels of other factors. The combination of all first levels is the control.
+An arm is named after its levels: `patient + willing + skilled`. The factors of a design (`harvest.audits.design`) come
+first, and are combined with the audit's own factors.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -48,7 +48,7 @@ class Vantage:
 
 
 def merge_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with changes, which set only the named ones in nested mappings."""
+    """Return the options with `changes` applied. In nested mappings, only the named keys are replaced."""
     found = dict(base)
     for key, value in changes.items():
         before = found.get(key)

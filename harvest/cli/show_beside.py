@@ -41,8 +41,8 @@ def show_side_by_side(
 ) -> None:
     """Print pairs of conversations, selected by `given` (such as `A,B`), topic and trial. With `flipped`, only pairs
     with different labels are printed. The conversations are printed in full if a topic is given, if only one pair is
-    selected or if `as_text` is true; otherwise the pairs are only listed. With `groups`, each pair is followed by what
-    the turns of both conversations achieve in groups of entities."""
+    selected or if `as_text` is true; otherwise the pairs are only listed. With `groups`, each pair is followed by the
+    distributions over groups of entities that both conversations achieve."""
     refuse_repeated_runs(runs)
     sides = conversation_pairs.choose_sides(runs, given)
     every = conversation_pairs.pair_conversations(*sides)

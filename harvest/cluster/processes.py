@@ -1,8 +1,8 @@
 """Workers of this machine: a process for each shard that is played at a time, without a scheduler.
 
 A worker reads its assignment from its standard input and writes its result to its standard output, both pickled.
-Everything else that it prints goes to standard error. It has a process group of its own, so that only the command
-receives ctrl-C; it then tells the workers to give up their turns. A worker whose command is gone stops, too.
+Everything else that it prints goes to standard error. It has a separate process group, so that only the command
+receives ctrl-C; it then tells the workers to give up their turns. A worker whose command has died stops, too.
 """
 
 import os

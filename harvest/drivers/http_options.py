@@ -40,7 +40,7 @@ class Call(_Call):
 
 
 class FromHeader(StrictModel):
-    """An address from the header `header` of the answer before."""
+    """An address from the header `header` of the previous answer."""
 
     header: Annotated[str, AfterValidator(check_header_name)]
 

@@ -49,7 +49,7 @@ def find_program(name: str, folder: Path, environment: Mapping[str, str]) -> str
 
 
 class Program(asyncio.SubprocessProtocol):
-    """A running program. `output` has the bytes that have not been read yet. `closed` is True once no more can
+    """A running program. `output` has the bytes that have not been read yet. `closed` is True once no more output can
     follow."""
 
     def __init__(self, most: int) -> None:

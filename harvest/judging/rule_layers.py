@@ -19,9 +19,9 @@ from topics.languages import language_name, language_of
 def rule_layers(
     assessed: Sequence[Assessed], schema: Schema, sight: Callable[[Conversation], Sight], made_at: str
 ) -> list[Layer]:
-    """Return a layer of the nuggets of types F and O of both sides, and one layer for each rule, even for rules
-    without a score. Rules that read other scores are left out, because every scoring applies such rules anew.
-    `sight` returns the view of a conversation that rules read. `made_at` is UTC time in ISO 8601."""
+    """Return a layer of the nuggets of types F and O of both sides, and one layer for each rule, even for rules without
+    a score. Rules that read other scores are left out, because every scoring applies such rules again. `sight` returns
+    the view of a conversation that rules read. `made_at` is UTC time in ISO 8601."""
     extractor, _, version = RULES.partition("/")
     nuggets = tuple(row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets))
     found: dict[tuple[str, str], list[Judgment]] = {}

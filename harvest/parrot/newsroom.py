@@ -1,7 +1,7 @@
 """The newsroom: an assistant that answers questions of a table, and shows sources by a known law.
 
 In each answer, every source is shown or not by a draw of its own. Its chance follows a power law over the places of the
-sources in their table, changed by what the assistant favours and by the question. So the chance that an answer shows a
+sources in their table, changed by the assistant's preferences and by the question. So the chance that an answer shows a
 source, an owner or a kind, and the share of all sources shown that are one's, are known exactly.
 """
 

@@ -215,7 +215,7 @@ _MORE_WORDS = re.compile(r"\b(?:more|another|others?|else|again|further|addition
 
 
 def interpret_turn(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
-    """Return what a user turn means to the parrot, and the shelf that the turn refers to.
+    """Return the parrot's interpretation of a user turn, and the shelf that the turn refers to.
 
     A request in the catalogue takes precedence. Otherwise, if there is a current topic, text about the format
     (`adhere`, `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refers to that topic,

@@ -105,10 +105,10 @@ class AttemptState:
     """The state of an attempt in progress.
 
     `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
-    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer.
-    They are written together with the next events, because a separate write would take as long as a turn. `offers` are
-    those of the last answer, each as it is recorded and as it came: a value may be redacted. `heard` is what the system
-    said first, if the user waited for that.
+    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer. They
+    are written together with the next events, because a separate write would take as long as a turn. `offers` are those
+    of the last answer, each as it is recorded and as it came: a value may be redacted. `heard` is the system's
+    greeting, if the user waited for a greeting.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))

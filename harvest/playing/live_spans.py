@@ -29,7 +29,7 @@ _NOWHERE = Place("")
 @contextmanager
 def send_spans(writer: RunWriter, told: Callable[[str], None]) -> Iterator[None]:
     """Send the spans of each attempt that `writer` stores, by OTLP over HTTP. At the end, wait until they are delivered
-    or given up; `told` gets a sentence if some were not delivered."""
+    or given up; `told` receives a sentence if some spans were not delivered."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 

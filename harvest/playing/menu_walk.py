@@ -1,6 +1,6 @@
 """Walking a menu: a fresh conversation for each way through its buttons, recorded as trials of one topic.
 
-What to press next follows from what is recorded, so an interrupted walk goes on where it ended.
+The next press follows from the recording, so an interrupted walk continues where it ended.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from topics.topic import Topic
 class Walk:
     """How a menu is walked: with the opening words, or from the greeting if they are "", up to `depth` presses, each
     `least` times, those that lead to several pages `trials` times, and at most `most` conversations in all. `allow` has
-    titles to press whatever they do. `by` says what a page is known by."""
+    titles to press whatever they do. `by` says how a page is identified."""
 
     opening: str
     depth: int = 4
@@ -51,7 +51,8 @@ class Walk:
 
 
 def walk_header(audit: Audit, walk: Walk) -> Header:
-    """Return the header of the run of a walk: that of the audit's runs, without the protocol, which is not played."""
+    """Return the header for the run of a walk. It is the header of the audit's runs without the protocol, which is not
+    played."""
     return make_header(
         audit={"name": audit.name, "about": audit.about, "topics": audit.topics.name, "user": MenuUser("").name},
         protocol=None,

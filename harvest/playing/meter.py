@@ -21,8 +21,8 @@ from topics.errors import InputError, Place
 
 
 def make_meter(audit: Audit, recorded: Run, writer: RunWriter) -> Meter | None:
-    """Return the meter for the rest of a run, or None for an audit without a cap. Raises InputError if it is not known
-    what the recorded part took."""
+    """Return the meter for the rest of a run, or None for an audit without a cap. Raises InputError if the amounts that
+    the recorded part used are unknown."""
     caps = own_caps(audit)
     if caps is None:
         return None

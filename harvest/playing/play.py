@@ -146,8 +146,8 @@ async def play_audit(
     """Play the rest of an audit into `folder`, and return the file of events, or None if nothing was left to play.
 
     A system in this process must not change the working directory if `folder` is relative. `worker` is this machine's
-    name if several machines write runs that will be merged. `gates` set the pace of each system. `tracing` follows
-    what is recorded. Errors are raised in an exception group (see `first_error`).
+    name if several machines write runs that will be merged. `gates` set the pace of each system. `tracing` receives
+    every recorded event. Errors are raised in an exception group (see `first_error`).
     """
     refuse_small_cap(audit)
     header = audit.header()

@@ -36,9 +36,9 @@ class _Bars(Progress):
 
 
 class Display:
-    """A `harvest.playing.runner.Watcher` that draws on a terminal, or else writes plain lines. `labels` has the
-    number of each label so far, by system. `left` has the systems that were given up. `rewrite` shows a
-    line in the place of the one before it, which notebooks can although they are no terminal."""
+    """A `harvest.playing.runner.Watcher` that draws on a terminal, or else writes plain lines. `labels` has the number
+    of each label so far, by system. `left` has the systems that were given up. `rewrite` shows a line in place of the
+    previous line, which also works in notebooks."""
 
     def __init__(
         self,

@@ -158,7 +158,7 @@ class Pressing(Protocol):
     """A session in which a user can press an offer of the last answer."""
 
     async def press(self, offer: Offer) -> Reply:
-        """Press the offer and return the reply, as `say` does. The caller presses only what the last answer offers."""
+        """Press the offer and return the reply, as `say` does. The caller presses only offers of the last answer."""
         ...
 
 
@@ -246,9 +246,9 @@ class Surroundings:
     imports: bool = True
 
     def secret(self, variable: str) -> str:
-        """Return the value of an environment variable, and register it for redaction. Raises InputError, with the
-        names of the system and the variable, if the variable is not set or empty, or if the options do not declare
-        it. A user cannot be told who receives the value of an undeclared variable."""
+        """Return the value of an environment variable, and register it for redaction. Raises InputError, with the names
+        of the system and the variable, if the variable is not set or empty, or if the options do not declare it.
+        Harvest cannot tell a user who receives the value of an undeclared variable."""
         if self.exposure is not None and variable not in self.exposure.needed:
             raise InputError(
                 f"system {self.system!r}: its driver reads the environment variable {variable}, which its options do "

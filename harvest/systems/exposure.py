@@ -1,8 +1,8 @@
 """Exposures: the code that options run, the servers that they contact, and the environment variables sent there.
 
-A file from elsewhere can name all of these. Option values therefore have the types below, and one pass over the
-options finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this
-way. A driver that forgets a declaration does not work, so the user always sees the complete list beforehand.
+A file from elsewhere can name any of these. Option values therefore have the types below, and one pass over the options
+finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this way. A
+driver that forgets a declaration does not work, so the user always sees the complete list beforehand.
 """
 
 import ipaddress

@@ -15,7 +15,7 @@ _PERSON_USER = "human"  # the name of a person at the terminal in recordings (`s
 
 @dataclass(frozen=True, slots=True)
 class ActTurn:
-    """One user turn. `act` is what the user did, and `said` the user's text, "" if unknown; comparisons ignore `said`.
+    """One user turn. `act` is the user's act, and `said` the user's text, or "" if unknown; comparisons ignore `said`.
     `answer` is the system's next turn as the user sees it: a label (`o` or `x`) or a system act. It is None if there
     was no answer or if the answer is unknown."""
 

@@ -46,8 +46,8 @@ class RecordingFindings:
     """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of the recording
     cannot be read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later
     file protects. `evidence` and `layers` count the files that match their names, and `decisions` the decisions of
-    people that stand. `faults`, `gaps` and `notes` are explained in the module's docstring. `gone` lists missing files;
-    each missing file also has a sentence in `gaps`."""
+    people that were not undone. `faults`, `gaps` and `notes` are explained in the module's docstring. `gone` lists
+    missing files; each missing file also has a sentence in `gaps`."""
 
     hash: str
     lines: int = 0

@@ -1,7 +1,7 @@
 """Recovery of the undamaged parts of a damaged run.
 
 The content of an unreadable line is lost, and the line may have belonged to any of several attempts. So each of these
-attempts is cut at that line: the lines before become an interrupted attempt, which is never scored and can be resumed.
+attempts is cut at that line: the earlier lines become an interrupted attempt, which is never scored and can be resumed.
 An attempt without its first line is left out. Every other attempt is unchanged, and a copy of the damaged file is kept.
 Hashes are not checked: a changed character in a text, or a removed line that causes no contradiction
 (`recordings.checking.contradictions`), goes unnoticed. An attempt that is both in a file and in a copy of the file is

@@ -73,8 +73,8 @@ class SystemTurn:
     only if the system never received an earlier request, or if the system keeps no state. `sent_as` is the text that
     was sent if a page changed the user's text, else "". `model` is the system's name for the model that answered, with
     the model's fingerprint if there is one; "" if unknown. `notes` are sentences on how the reply was obtained, for
-    readers of the figures. The same cause always has the same sentence. `greeting` is what the system said before the
-    user turn, if it spoke first; it belongs to no answer. `greeting_offers` is what it offered with that.
+    readers of the figures. The same cause always has the same sentence. `greeting` is the system's greeting before the
+    user turn, if it spoke first; it belongs to no answer. `greeting_offers` has the offers in the greeting.
     """
 
     answer: Answer

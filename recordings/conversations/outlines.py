@@ -182,7 +182,7 @@ class Outlines(Sequence[Conversation]):
 
     @cached_property
     def invalid(self) -> Outlines:
-        """All conversations that are not valid, interrupted ones, too."""
+        """All conversations that are not valid, including interrupted conversations."""
         return self.select(self.rows_of(lambda one: not one.valid))
 
     @cached_property

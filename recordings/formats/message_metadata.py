@@ -55,8 +55,8 @@ _SIMILAR = 0.8
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """The metadata of one conversation, as `values` by key. `name` and `began` are the id and the start time that
-    another program gave the conversation, "" if unknown. `model` is the model that a data set of several names beside
-    it. `ignored` lists unused keys. Errors are raised without a place; the caller adds the place of the record."""
+    another program gave the conversation, "" if unknown. `model` is the model that a data set of several models gives
+    for it. `ignored` lists unused keys. Errors are raised without a place; the caller adds the place of the record."""
 
     values: Mapping[str, Any]
     name: str = ""

@@ -2,7 +2,7 @@
 
 Logs of assistants with tools contain tool calls, their results, reasoning and pictures. A user does not see these as
 the answer: tool calls, thoughts and attachments are kept as a part of the answer that follows or precedes them in the
-same turn. Results of tools, and what the user did besides speaking, are left out and counted by kind.
+same turn. Results of tools, and the user's actions besides speaking, are left out and counted by kind.
 """
 
 from collections import Counter
@@ -56,8 +56,8 @@ class Judged:
 
 @dataclass(slots=True)
 class SpokenTurn:
-    """A user's text and what came after it. `answer` is None if the system said nothing. `acts` is what the user did,
-    and `steps` what the system did besides speaking. The other fields are as in a `SystemTurn`."""
+    """A user's text and what came after it. `answer` is None if the system said nothing. `acts` has the user's actions,
+    and `steps` the system's actions besides speaking. The other fields are as in a `SystemTurn`."""
 
     said: str
     answer: str | None = None

@@ -78,7 +78,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
             found[number] = tuple(Link(text, href) for text, href in links)
     rows = _read_list(own, "speakers")
     if not all(_is_texts(row, 2, 3, 4) for row in rows):
-        raise ValueError("speakers= contains something that is not [user, act], with worded and session if needed")
+        raise ValueError("each item of speakers= must be [user, act], optionally followed by worded and session")
     speakers = {number: tuple(row) for number, row in enumerate(rows, 1)}
     return Heading(own, found, speakers, _gold_entry(own) if "judged" in own else None, _choices(own))
 

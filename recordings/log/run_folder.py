@@ -157,8 +157,8 @@ OPENING = 2**16
 
 
 def event_files(run: Path) -> list[Path]:
-    """Return the files of events in a run folder, in the order in which each worker began them. Of a file that was
-    compacted there is only a segment, which `recordings.files.stored_lines` reads."""
+    """Return the files of events in a run folder, in the order in which each worker began them. A compacted
+    file only exists as a segment, which `recordings.files.stored_lines` reads."""
     return files_of_lines(run, "trials-*.jsonl")
 
 

@@ -51,7 +51,8 @@ class Pair:
       neither end is good), equal, and worse.
     - `drivers`: every topic by its share, largest first; empty if the value is 0.
     - `needed`: the size of study that would settle the comparison.
-    - `sameness`: what the study shows of the size of one that would show the two to be the same; None if unknown.
+    - `sameness`: what the study shows about the size of a study that would show the two to be the same; None if
+      unknown.
     - `ratio`: the lower figure as a share of the higher one, if ratios were requested; else None.
     """
 

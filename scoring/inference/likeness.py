@@ -11,7 +11,7 @@ All three means are over pairs of different trials, so the expected value of apa
 differ, whatever the number of trials. The same holds for languages, places and dates in the place of systems. The
 figures are means over topics. p comes from exchanging the systems of the trials within each topic, which is exact if
 they are alike. The interval gives topics random weights and adds part of a topic that was not asked, as for all means
-over topics. Jaccard's index and rank-biased overlap are inner products of what is shown, so apart_k, the squared
+over topics. Jaccard's index and rank-biased overlap are inner products of the cited sources, so apart_k, the squared
 distance of two means, has an expected value of at least 0 on every topic: the topic that was not asked is at 0 or 1. A
 verdict needs both.
 

@@ -1,6 +1,6 @@
 """The expected statistics of a line of trials if the order of the trials of each topic is random.
 
-A million trials take minutes to permute a few thousand times. Of many trials the statistics are nearly normal, and
+A million trials take minutes to permute a few thousand times. For many trials the statistics are nearly normal, and
 their mean and variance under permutation are known:
 
     products of neighbours   E x_i·x_j = -m/(n-1) within a topic and 0 between topics; Var x_i·x_j = m_i·m_j

@@ -1,9 +1,9 @@
 """The ranks that kinds may truly have by their shares, such as "second, and first to fifth".
 
-The order of a sample is never that of the next one. Kind a is above kind b if the interval of the difference of their
-shares over topics lies above 0, with one error probability for all pairs (Holm's method). The first place that a kind
-may have is then one more than the number of kinds above it, and the last place is that many before the end as kinds are
-below it. All ranges are simultaneous.
+The order of a sample is never that of the next sample. Kind a is above kind b if the interval of the difference of
+their shares over topics lies above 0, with one error probability for all pairs (Holm's method). The first place that a
+kind may have is then one more than the number of kinds above it, and the last place is that many before the end as
+kinds are below it. All ranges are simultaneous.
 
 Source: M. Klein, T. Wright and J. Wieczorek, A joint confidence region for an overall ranking of populations, Journal
 of the Royal Statistical Society C 69 (2020), 589-606.

@@ -45,7 +45,7 @@ MayBeZero = Callable[[float], bool]
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The figure of one system divided by that of another.
+    """The figure of one system divided by the figure of another.
 
     - `above`, `below`: the names of the systems. `below` has the higher figure of a pair.
     - `value`: from 0 to 1; NaN if both figures are 0, or one is undefined or below 0.

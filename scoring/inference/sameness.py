@@ -81,9 +81,9 @@ def sameness(
     reach: float,
     guard: Guard,
 ) -> Sameness | None:
-    """Return what the differences of topics show, or None for fewer than two topics or a missing value. Arguments are
-    as in `needed`; `alpha` is not corrected, as *same* is said of a pair by its own interval. With `guard` unseen, None
-    for a measure without an end near its values: no number of topics says where an unseen one lies."""
+    """Return the evidence in the differences of topics, or None for fewer than two topics or a missing value. Arguments
+    are as in `needed`; `alpha` is not corrected, as *same* is said of a pair by its own interval. With `guard` unseen,
+    None for a measure without an end near its values: no number of topics says where an unseen one lies."""
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any() or (guard == "unseen" and math.isinf(reach) and estimand != "these"):
         return None

@@ -3,9 +3,9 @@
 Audits after a fall are drawn, and judged by the rule of the watch: the evidence of the audits raises an alarm, and a
 later audit confirms it (`scoring.inference.drift`, `scoring.inference.watch_state`). In the drawn audits,
 
-    the log odds of all topics move alike, so that their mean falls by the given size;
-    the size of what audits differ by is drawn from its distribution given the blessed runs (`run_effects`);
-    trials are 0 or 1 if trials of the baseline vary as much as their mean allows, or else beta distributed.
+    the log odds of all topics move alike, so that their mean falls by the given size; the variation between audits is
+    drawn from its distribution given the blessed runs (`run_effects`); trials are 0 or 1 if trials of the baseline vary
+    as much as their mean allows, or else beta distributed.
 
 The power of each size is simulated, and the smallest size with the wanted power is found by halving.
 """

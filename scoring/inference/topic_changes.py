@@ -93,8 +93,8 @@ def topic_changes(
 ) -> TopicChanges:
     """Compare each topic of the audits together with the baseline.
 
-    `baseline` and all `audits` have the same topics. `level` is that of all intervals together. `rng` draws the worlds
-    of the test. Trials are independent given their audit.
+    `baseline` and all `audits` have the same topics. `level` is the simultaneous level of all intervals. `rng` draws
+    the worlds of the test. Trials are independent given their audit.
     """
     each = np.stack([one.counts for one in audits])
     counts = each.sum(axis=0)

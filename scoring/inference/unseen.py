@@ -9,8 +9,8 @@ smaller of the smallest such u and the plain end (u = f1/n in the variance): a k
 last unseen kind, so with few such kinds the interval includes 0. f2 is increased by one, and both ends are moved
 outwards by half a trial: without these corrections the intervals cover .67 to .94 with 5 to 20 trials.
 
-Over several topics (`unseen_over_topics`) the question is what a trial of another topic does, and the estimate is the
-share of trials whose kind no other topic showed: five equal trials of one topic count as one kind seen once.
+Over several topics (`unseen_over_topics`) the question is about a trial of another topic, and the estimate is the share
+of trials whose kind no other topic showed: five equal trials of one topic count as one kind seen once.
 
 Known limits, which no formula cures:
 - Trials must be independent and alike. This excludes trials of one continued session and trials of a system that

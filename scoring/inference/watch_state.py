@@ -20,7 +20,8 @@ distinguish 0 from half of that size, all audits since 0 was last excluded are t
 During a change, evidence is collected for a second change further away, beyond the level since the change and an
 allowance for the uncertainty of that level. A second change raises an alarm and is confirmed like the first.
 
-When the figure is back, the watch begins again: evidence is zero, and the false-alarm probability counts anew.
+When the figure is back, the watch begins again: evidence is zero, and the false-alarm probability counts from zero
+again.
 """
 
 import math
@@ -75,8 +76,8 @@ class WatchState:
     """The state of a watched figure. Times are NaN for events that never happened.
 
     - `name`, `side`: the state, and the side of the alarm or the change.
-    - `raised`: when the last alarm was raised; NaN once its evidence is gone. In *changed*, the alarm is for a second
-      change.
+    - `raised`: when the last alarm was raised; NaN once its evidence has vanished. In *changed*, the alarm is for a
+      second change.
     - `since`, `confirmed`: when the alarm of the change was raised, and when a later audit confirmed the change.
     - `times`: the number of changes confirmed since the baseline was last reached.
     - `near`, `is_near`: when the first audit was perhaps back, and whether the last audit was.

@@ -58,7 +58,7 @@ def gfr(utility: float, fairness: Sequence[float], weights: Sequence[float] | No
     """
     shares = [1.0] * (1 + len(fairness)) if weights is None else list(weights)
     if len(shares) != 1 + len(fairness) or min(shares) < 0:
-        raise ValueError("weights must be one for the utility and one for each attribute set, all at least 0")
+        raise ValueError("there must be one weight for the utility and one for each attribute set, all at least 0")
     if not any(shares[1:]):
         return math.nan
     parts = [share * value for share, value in zip(shares, (utility, *fairness), strict=True) if share]

@@ -1,6 +1,6 @@
 """How unequal counts are: entropy, Gini's index and the largest share, of the given counts.
 
-All three describe a sample. Of few citations of many domains, entropy is too low, the largest share is too high, and
+All three describe a sample. For few citations of many domains, entropy is too low, the largest share is too high, and
 Gini's index depends on the number of observed domains, so they do not estimate the values of a larger sample:
 `scoring.inference.same_kind` has the index that is. They have no interval.
 """

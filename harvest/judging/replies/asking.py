@@ -1,9 +1,9 @@
 """Questions to a model, which are asked only once, several at a time. Replies are stored in a folder of the run.
 
-Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, with one
-JSON object on each line. A reply is on disk before the next question is asked. If a command is killed, the last
-line of its file may be incomplete; the question of this line then counts as not asked. Files are never changed.
-Each command parses the stored replies anew, but scores are read from the layer that the command writes.
+Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, with one JSON
+object on each line. A reply is on disk before the next question is asked. If a command is killed, the last line of its
+file may be incomplete; the question of this line then counts as not asked. Files are never changed. Each command parses
+the stored replies again, but scores are read from the layer that the command writes.
 """
 
 import asyncio
@@ -75,8 +75,8 @@ class KeptReplies:
         return self._kept.get((key, number))
 
     async def keep(self, key: str, number: int, sample: Sample, about: Mapping[str, Any]) -> Sample:
-        """Write a reply to disk, with secrets removed, and return it as written. `about` says what the question was
-        first asked about, for people who read the file. Raises StoreError."""
+        """Write a reply to disk, with secrets removed, and return it as written. `about` has the first item of the
+        question, for people who read the file. Raises StoreError."""
         sample = Sample(self._redactor.text(sample.text), sample.finish)
         journal = self._journal or self._open_journal()
         row = {"key": key, "sample": number, **about, "finish": sample.finish, "text": sample.text}

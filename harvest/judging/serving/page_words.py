@@ -20,8 +20,7 @@ _Word = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class Words(StrictModel):
-    """The texts of the page, by key. The values here are the English ones. Texts in braces, such as {n}, are filled
-    in."""
+    """The texts of the page, by key. The default values are in English. Texts in braces, such as {n}, are filled in."""
 
     title: _Word = "Annotate"
     skip: _Word = "Skip to the decision"

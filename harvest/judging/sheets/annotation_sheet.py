@@ -119,7 +119,8 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
 
 
 def question_text(question: str, values: Iterable[tuple[str, str]]) -> str:
-    """Return what a sheet asks: the question of a criterion, and its values with their meanings if it has values."""
+    """Return the question on a sheet: the question of a criterion, and its values with their meanings if it has
+    values."""
     meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in values)
     return " – ".join(filter(None, (question, meanings)))
 

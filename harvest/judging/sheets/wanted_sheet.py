@@ -35,7 +35,7 @@ _MOST_LISTED = 20  # topics in a message
 
 
 def is_wanted_sheet(path: str | PathLike[str]) -> bool:
-    """Return whether the name is that of a sheet, .csv or .tsv. Other files are `nuggetizer`'s JSON lines."""
+    """Return True if the file name is that of a sheet (.csv or .tsv). Other files are `nuggetizer`'s JSON lines."""
     return Path(path).suffix.lower() in (".csv", ".tsv")
 
 

@@ -127,7 +127,8 @@ class Chat:
             self._place = await self._opening.place(None, self._manners.open_seconds)
 
     async def greeting(self, seconds: float) -> Answer | None:
-        """Return what the page says and offers before the first turn, or None if it says nothing within `seconds`."""
+        """Return the greeting and the offers of the page before the first turn, or None if there is no greeting within
+        `seconds`."""
         until, before = self._clock.monotonic() + seconds, None
         while True:
             page = await self.place.frame.look(self._site.selectors)
@@ -160,7 +161,7 @@ class Chat:
             raise Unanswered(fault.reason, fault.detail, partial=fault.partial, exhibits=fault.exhibits) from None
 
     async def press(self, offer: Offer) -> ChatAnswer:
-        """Press what the last answer offers and return the answer to that. Raises DriverError as `say` does, and
+        """Press an offer of the last answer, and return the answer to the press. Raises DriverError as `say` does, and
         Unanswered (`button-form`) for a button that sends a form."""
         # The value may be new since the answer was read.
         button = next((node for one, node in self._offered if one.title == offer.title), None)

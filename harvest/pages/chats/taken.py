@@ -42,9 +42,9 @@ class ChangedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """An answer as it was read from `page` with these habits. `how` is the kind of sign that showed its end. `quiet`
-    is the number of seconds without a change before the reading. `at` is the time of the last change, by the clock
-    of the waiting program, and `mutations` the number of changes of any kind until then. `before` and `heard` are
+    """An answer as it was read from `page` with the given habits. `how` is the kind of sign that showed its end.
+    `quiet` is the number of seconds without a change before the reading. `at` is the time of the last change, by the
+    clock of the waiting program, and `mutations` the number of changes of any kind until then. `before` and `heard` are
     the other arguments of the reading."""
 
     said: str

@@ -17,8 +17,8 @@ _ASIDE_TAGS = frozenset({"nav", "header", "footer", "aside", "dialog"})
 
 
 def read_greeting(page: Page, composer: Node) -> tuple[Answer | None, tuple[tuple[Offer, Node], ...]]:
-    """Return what a page says before the first turn, with what it offers, and each offer with its button. `composer` is
-    the box to type in. The greeting is None if the page says and offers nothing."""
+    """Return the greeting of a page before the first turn, with its offers, and each offer with its button. `composer`
+    is the box to type in. The greeting is None if the page says and offers nothing."""
     said = [*_conversation(page, composer), *_suggestions(page)]
     bubbles = [node for node in said if not any(node is not other and node.is_within(other) for other in said)]
     if not bubbles:

@@ -1,6 +1,6 @@
 """A recorded page as a tree. The script eye.js wrote the page, and `harvest pages read-again` reads it again.
 
-The eye writes well-formed XHTML of what was in view: the content of shadow roots is written inside their elements,
+The eye writes the visible content as well-formed XHTML: the content of shadow roots is written inside their elements,
 slots are filled, scripts and styles are left out. In addition to an element's own attributes there are attributes of
 the eye:
 

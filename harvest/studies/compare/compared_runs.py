@@ -69,12 +69,12 @@ class ComparedRuns:
 
     @property
     def continued(self) -> frozenset[str]:
-        """The systems whose sessions go on from topic to topic."""
+        """The systems whose sessions continue from topic to topic."""
         return frozenset().union(*(one.material.continued for one in self.sets))
 
     @property
     def clusters(self) -> Mapping[str, str]:
-        """The cluster of each topic that has one. A cluster is within one topic set."""
+        """The clusters, by topic; topics without a cluster are left out. A cluster is within one topic set."""
         if len(self.sets) == 1:
             return self.first.material.topics.clusters
         return {
@@ -172,7 +172,8 @@ class ComparedRuns:
     def lost_attempts(
         self, key: Key, measure: Measure, system: str, values: Mapping[str, Values], topics: Sequence[str]
     ) -> LostTrials:
-        """Return what a system lost (see `harvest.studies.scores.lost_attempts`). `values` has the compared systems."""
+        """Return the losses of a system (see `harvest.studies.scores.lost_attempts`). `values` has the compared
+        systems."""
         if len(self.sets) == 1:
             return lost_attempts(key, measure, system, values, self.first.material, topics)
         wanted = set(topics)

@@ -109,7 +109,7 @@ class Comparison:
         return max(known or first.figures, key=lambda name: known.get(name, 0.0))
 
     def with_pairs_of(self, system: str) -> "Comparison":
-        """Return the comparison with only those pairs of which `system` is one."""
+        """Return the comparison with only the pairs that include `system`."""
         return replace(
             self,
             measures=tuple(replace(one, pairs=one.pairs_of(system)) for one in self.measures),

@@ -31,8 +31,8 @@ def comparison_tables(
     found: Comparison, *, width: int, details: bool = False, parting: bool = True, every: bool = False
 ) -> Iterator[RenderableType]:
     """Yield a sentence for each pair, a table of figures, a table of differences, and notes. With `details`, a note
-    names the topics that drive each difference, and with `parting`, notes say where conversations part. Of more than
-    `MOST_PAIRS` pairs, those of the best system are shown, or with `every`, all."""
+    names the topics that drive each difference, and with `parting`, notes say where conversations part. If there are
+    more than `MOST_PAIRS` pairs, only the pairs of the best system are shown, or all with `every`."""
     pairs = math.comb(len(found.systems), 2)
     if pairs > MOST_PAIRS and not every and found.measures:
         best = found.best_system

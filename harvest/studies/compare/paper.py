@@ -1,5 +1,5 @@
-"""The table of a comparison for a paper, in LaTeX: a line for each measure and pair of systems. Its caption says what
-the figures are over, and by which test."""
+"""The table of a comparison for a paper, in LaTeX: a line for each measure and pair of systems. Its caption says over
+which topics the figures are, and names the test."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from topics.decimals import decimal
 
 
 def comparison_latex(found: Comparison) -> str:
-    """Return a `table` with a caption that says of what the figures are. It needs the package booktabs, and XeLaTeX or
+    """Return a `table` with a caption that describes the figures. It needs the package booktabs, and XeLaTeX or
     LuaLaTeX if names are in other scripts than Latin."""
     two = len(found.systems) == 2
     names = [latex_text(name) for name in found.systems] if two else ["$A$", "$B$"]

@@ -61,7 +61,8 @@ def add_standardised(
     guard: Guard,
     seed: int,
 ) -> tuple[tuple[MeasureComparison, ...], tuple[str, ...]]:
-    """Return the comparisons, each followed by that of its standardised scores, and notes on what is undefined.
+    """Return the comparisons, each followed by the comparison of its standardised scores, and notes on undefined
+    scores.
 
     `values` has the values of the compared systems and of the reference group. A ratio of sums has no score of a topic,
     and no standardised scores.

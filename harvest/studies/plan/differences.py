@@ -339,13 +339,13 @@ def plan_difference(
 ) -> Plan[DifferenceModel]:
     """Plan a comparison of means.
 
-    `detect` is the difference to detect, in points for percentages and otherwise in the measure's own units.
-    `measure` is a measure of single conversations or a share of turns; None means ave%useful.
-    `stated` replaces components of the pilot: `mean`, and the standard deviations of topics (`between`), of system
-    × topic (`interaction`) and of trials of a topic (`within`). For percentages, these are in points. If %recovery
-    is planned without a pilot, `failing` is the percentage of conversations that need recovery. `topics` and
-    `trials` are the numbers in the grid; () means half, once, twice and four times the audit's numbers. `studies`
-    is the number of studies simulated of each design; None means 250 to 1,000, as the size of the design allows.
+    `detect` is the difference to detect, in points for percentages and otherwise in the measure's own units. `measure`
+    is a measure of single conversations or a share of turns; None means ave%useful. `stated` replaces components of the
+    pilot: `mean`, and the standard deviations of topics (`between`), of system × topic (`interaction`) and of trials of
+    a topic (`within`). For percentages, they are in points. If %recovery is planned without a pilot, `failing` is the
+    percentage of conversations that need recovery. `topics` and `trials` are the numbers in the grid; () means half,
+    once, twice and four times the audit's numbers. `studies` is the number of studies simulated of each design; None
+    means 250 to 1,000, as the size of the design allows.
 
     Raises InputError for a measure without values for topics and for impossible components.
     """

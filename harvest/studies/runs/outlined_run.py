@@ -36,10 +36,11 @@ class KeptTable:
 
 @dataclass(frozen=True, repr=False)
 class OutlinedRun(Run):
-    """A run that was read in one pass. It has no attempts. `outlines` has them all without their words, and `measured`
-    the default figures of the valid ones, unless their table was kept. `answers` are their first ones (see
-    `FirstAnswers`), or None if they are unknown. `trees` are the trees by label of the valid conversations of each
-    system, in their order but without their names. `is_kept` is true of a run that was read from its columns."""
+    """A run that was read in one pass. It has no attempts. `outlines` has all conversations without their words, and
+    `measured` the default figures of the valid conversations, unless their table was kept. `answers` has their first
+    answers (see `FirstAnswers`), or None if they are unknown. `trees` are the trees by label of the valid conversations
+    of each system, in their order but without their names. `is_kept` is true of a run that was read from its
+    columns."""
 
     outlines: Outlines
     measured: Measured | None = None

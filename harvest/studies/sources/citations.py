@@ -96,8 +96,8 @@ class CitingSystem:
         return shown, cited, answers, citations
 
     def topic_shares(self, names: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return the topics with a known citation, and their shares of each name: the mean over the trials that have
-        one, (topics, names). Shares are of known citations."""
+        """Return the topics with a known citation, and their shares of each name, (topics, names), averaged over the
+        trials with a known citation. Shares are of known citations."""
         places = _places(names)
         sums: dict[str, Floats] = {}
         trials: Counter[str] = Counter()

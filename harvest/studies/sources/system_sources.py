@@ -37,7 +37,8 @@ class Shown:
 class SystemSources:
     """The sources that one system cites, in one column. `unknown` is the number of citations without a name there.
     `same` is the chance that citations of two topics have one name, `largest` the largest share, `leader` its name
-    here. `entropy` and `gini` are of these citations. `alike` are the overlaps between the trials of a topic."""
+    here. `entropy` and `gini` are computed from these citations. `alike` are the overlaps between the trials of a
+    topic."""
 
     system: str
     answers: int

@@ -46,7 +46,7 @@ from topics.topic import Topic
 
 
 def folds_spoken(merge: str | None) -> bool:
-    """Return true if these merge keys need only what was said. Raises InputError for unknown keys."""
+    """Return true if these merge keys need only the words. Raises InputError for unknown keys."""
     return merge is None or merging_named(merge) in SPOKEN
 
 
@@ -55,11 +55,10 @@ def fold_trees(
 ) -> tuple[list[ConversationTree], list[str]]:
     """Return the trees of a run, and sentences about trials that are in no tree.
 
-    If `folds_spoken` is true, `run` may be a recording of only what was said, unless it has a cap. `merge` is a name
-    that `merging_named` accepts. None means `exact` if only one topic is requested or recorded, or if no answer has a
-    label; otherwise, it means `label`. The first valid attempt of each trial is merged. A trial without a valid attempt
-    is counted by the kind of its last attempt. Raises InputError for unknown names, and if no trial has a valid
-    attempt.
+    If `folds_spoken` is true, `run` may be a recording of words only, unless it has a cap. `merge` is a name that
+    `merging_named` accepts. None means `exact` if only one topic is requested or recorded, or if no answer has a label;
+    otherwise, it means `label`. The first valid attempt of each trial is merged. A trial without a valid attempt is
+    counted by the kind of its last attempt. Raises InputError for unknown names, and if no trial has a valid attempt.
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}

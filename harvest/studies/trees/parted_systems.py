@@ -101,12 +101,12 @@ def parted_systems(
 ) -> tuple[PartedSystems, ...]:
     """Compare each pair of `systems`, in their order, or the first `most` pairs.
 
-    `conversations` are the first valid attempts of trials, possibly also of other systems. `merge` is a merge key
-    that pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions
-    continue from topic to topic; their pairs are described but not tested. `states` has the protocol states that
-    each system was played with, if known; pairs with different states are not tested either. `answers` are the first
-    ones (see `FirstAnswers`) of conversations without words. Raises InputError for a key that does not pool topics, and
-    for a pair without a common topic.
+    `conversations` are the first valid attempts of trials, possibly also of other systems. `merge` is a merge key that
+    pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions continue from
+    topic to topic; their pairs are described but not tested. `states` has the protocol states that each system was
+    played with, if known; pairs with different states are not tested either. `answers` has the first answers (see
+    `FirstAnswers`) of conversations without words. Raises InputError for a key that does not pool topics, and for a
+    pair without a common topic.
     """
     merging = merging_named(merge)
     own = [(FoldedTrial(key, attempt), one) for key, attempt, one in examples(conversations) if key.system in systems]

@@ -163,10 +163,10 @@ def _next_state(conversation: Conversation) -> str:
 
 
 def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPHA) -> tuple[Concentration, ...]:
-    """Return the states, labels and lengths of answers with which attempts are lost more often. For states, each
-    trial counts once in each state, when it first reaches the state after an answer. Repeated failures are no
-    further evidence. Failures in a single topic are no evidence, unless the run has no other topic. Only states
-    that some finished conversation avoided are tested. `alpha` is shared by all tests of a system."""
+    """Return the states, labels and lengths of answers with which attempts are lost more often. For states, each trial
+    counts once in each state, when it first reaches the state after an answer. Repeated failures add no evidence.
+    Failures in a single topic are no evidence, unless the run has no other topic. Only states that some finished
+    conversation avoided are tested. `alpha` is shared by all tests of a system."""
     systems: dict[str, list[AlikeTrials]] = defaultdict(list)
     for one in alike_trials(conversations):
         systems[one.attempts[0].key.system].append(one)

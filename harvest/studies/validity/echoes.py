@@ -4,8 +4,8 @@ In the pilot study of GFRC, a system answered R012 (about SIGIR) with "researche
 paper (any track) at the KDD conference", as the user had asked for R011 (T. Sakai, EVIA 2023, Figure 3, footnote 2).
 
 An echo is a run of four or more words (eight characters in Chinese and Japanese) that the user said about an earlier
-topic of the session. Words that the user also said in this conversation are not an echo. Neither are words that a
-system wrote in any conversation before which nobody had said them: such words need not come from the earlier topic.
+topic of the session. Words that the user also said in this conversation are not an echo. Nor are words that a system
+wrote in any conversation before a user had said them: such words need not come from the earlier topic.
 """
 
 import re
@@ -90,7 +90,8 @@ def find_echoes(conversations: Sequence[Conversation]) -> tuple[Echo, ...]:
 
 
 def echo_sentences(conversations: Sequence[Conversation], systems: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each of the first echoes of these systems, and one with the number of the others."""
+    """Yield a sentence for each of the first echoes of these systems, and a sentence with the number of further
+    echoes."""
     chosen = frozenset(systems)
     found = [echo for echo in find_echoes(conversations) if echo.key.system in chosen]
     yield from (printable(echo.sentence, line=True) for echo in found[:_MOST_NAMED])

@@ -1,9 +1,9 @@
 """Compare the users of two systems in each rate, and find the turn from which a trial is then in doubt.
 
-Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The
-wording of turns is compared in one test of three values (`scoring.inference.turn_events`): words kept, words added,
-and number of words. No list of faults foresees every fault of future models, but any text that a model says instead
-or in addition changes one of these values. Each pair of systems has one family of tests (Holm).
+Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The wording
+of turns is compared in one test of three values (`scoring.inference.turn_events`): words kept, words added, and number
+of words. No list of faults can include every fault of future models, but any text that a model says instead or in
+addition changes one of these values. Each pair of systems has one family of tests (Holm).
 """
 
 import math

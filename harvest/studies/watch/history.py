@@ -383,7 +383,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
 
 
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
-    """Return the rules of the audit that began at `at` or, if this audit has no look, of the last look before it."""
+    """Return the rules of the audit that began at `at` or, if this audit has no look, of the last earlier look."""
     own = own_look(looks, baseline, at)
     known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())

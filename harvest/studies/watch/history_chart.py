@@ -32,7 +32,7 @@ SUSPECTED = ("changed", "alarm", "fell", "rose")  # words of audits that say or 
 class Point:
     """A figure of one audit, in percent if it is a share. `before` is the baseline, `low` and `high` are the ends of
     the interval around `value`, and `matters` is the smallest difference that matters. All are NaN if unknown.
-    `is_renewed` is true if the audit before had another baseline."""
+    `is_renewed` is true if the previous audit had another baseline."""
 
     at: float
     value: float

@@ -59,9 +59,9 @@ def correct_and_brief_rule(words: int = 250) -> Rule:
     """Score the mean Correctness of a turn's claims times the length penalty of `brevity(words)`, as BLEU multiplies
     precision by a penalty.
 
-    Claims are the nuggets of type F whose Correctness has been scored, and each counts alike. Of two turns with
-    equally correct claims, the longer one scores less once it is longer than `words`. A turn without a scored claim
-    gets no score.
+    Claims are the nuggets of type F whose Correctness has been scored, and each counts alike. If two turns have equally
+    correct claims, the longer turn scores less once it is longer than `words`. A turn without a scored claim gets no
+    score.
     """
     _check_words(words)
     return Rule(

@@ -142,14 +142,14 @@ def recovery_rule(sign: str = "label") -> Rule:
     """Score turns that follow a bad turn ([SWAN] §4.11). Other turns get no score.
 
     With sign=label, a bad turn has the label `x`. The next turn scores 1 if its label is `o`, and 0 if its label is
-    `x`. With sign=user, a turn is bad if the user is dissatisfied with it. The next turn scores 0 if the system
-    repeats itself. Otherwise it scores 1 if the user goes on and is content, and 0 if the user is discontent or
-    chooses to stop. It gets no score if the protocol ended the conversation.
+    `x`. With sign=user, a turn is bad if the user is dissatisfied with it. The next turn scores 0 if the system repeats
+    itself. Otherwise it scores 1 if the user continues and is content, and 0 if the user is discontent or chooses to
+    stop. It gets no score if the protocol ended the conversation.
 
     With sign=judged, the score is a degree. People judge the criterion *User satisfaction* of user turns, and d is 1
     minus their score. After a user turn with d_n above .5, the next turn scores (d_n - d_{n+1}) / d_n, but at least 0:
-    the part of the dissatisfaction that is gone in the user turn that follows. It scores 0 if the user chooses to
-    stop. It gets no score if the protocol ended the conversation, if the recorded reason for stopping is no sign of
+    the part of the dissatisfaction that is gone in the user turn that follows. It scores 0 if the user chooses to stop.
+    It gets no score if the protocol ended the conversation, if the recorded reason for stopping is not a sign of
     dissatisfaction (such as `satisfied` or `budget`), or if nobody judged the user turn that follows.
     """
     if sign == "judged":

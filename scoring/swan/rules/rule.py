@@ -72,7 +72,7 @@ class Rule:
 
     - `name`: the name in a schema file, with its parameter.
     - `version`: raised whenever the same conversation could be scored differently, and recorded with every score.
-    - `limits`: what the rule cannot see, for the table of criteria.
+    - `limits`: the limits of the rule, for the table of criteria.
     - `silence`: why an item gets no score, in a few words that are shown with an undefined criterion.
     - `judge`: yields a score for each item that the rule can judge, and never raises because of the text of a system.
     - `needs`: the criteria whose scores the rule reads. Scores of a rule with needs are not recorded in a layer,

@@ -435,7 +435,7 @@ def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
         ("most_turns=x", "most_turns=x is not a number from 0"),
         ("links={}", "links= is not a JSON list"),
         ("links=[[1]]", "links= contains something that is not [text, address]"),
-        ("speakers=[1]", "speakers= contains something that is not [user, act]"),
+        ("speakers=[1]", "each item of speakers= must be [user, act]"),
         ("judged=M002", "a judged entity needs entity=URL and grade=0 to 9"),
         ("judged=M002 entity=u grade=2 group:RATINGS=(1,1,0,0)", "(1,1,0,0) is not a vector of shares"),
         ("judged=M002 entity=u grade=2 group:RATINGS=(1,0)", "RATINGS has 4 groups, but 2 shares are given here"),
