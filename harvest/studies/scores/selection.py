@@ -125,7 +125,7 @@ def _count_ended(conversations: Sequence[Conversation]) -> Counter[str]:
         for (system, _), numbers in ended.numbers.items():
             found[system] += len(numbers)
         return found
-    return Counter(key.system for key in {one.key for one in conversations if one.outcome is not None})
+    return Counter(key.system for key in dict.fromkeys(one.key for one in conversations if one.outcome is not None))
 
 
 def _bounds(
