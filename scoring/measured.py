@@ -74,33 +74,48 @@ class Measuring:
             zip(numbers, conversations, strict=True),
             key=lambda one: (one[1].key.system, places[one[1].key.topic], one[1].key.trial),
         )
-        for system, several in groupby(numbered, key=lambda one: one[1].key.system):
-            own_numbers, own = zip(*several, strict=True)
-            grounds = [
-                Material(
-                    one,
-                    self._topics[one.key.topic],
-                    self._gold,
-                    self._set.attributes,
-                    self._settings,
-                    _refuse_judgments,
-                    self._settings,
-                    self._set.sources,
-                )
-                for one in own
-            ]
-            at = np.array(own_numbers, dtype=np.int64)
-            columns = default_columns(grounds)
-            default = {column.measure for _, column in columns}
+        if not numbered:
+            return
+        own_numbers, own = zip(*numbered, strict=True)
+        grounds = [
+            Material(
+                one,
+                self._topics[one.key.topic],
+                self._gold,
+                self._set.attributes,
+                self._settings,
+                _refuse_judgments,
+                self._settings,
+                self._set.sources,
+            )
+            for one in own
+        ]
+        at = np.array(own_numbers, dtype=np.int64)
+        # All systems at once, as most rows of shares recur in all of them; then each system's part of every column.
+        columns = [(place, column, column.at) for (_, *place), column in default_columns(grounds)]
+        start = 0
+        for system, several in groupby(own, key=lambda one: one.key.system):
+            end = start + len(list(several))
+            parts = self._parts.setdefault(system, {})
+            spans: dict[int, tuple[slice, Counts]] = {}  # columns of one topic type have the same numbers
+            default = set()
+            for place, column, there in columns:
+                if id(there) not in spans:
+                    span = slice(*np.searchsorted(there, [start, end]).tolist())
+                    spans[id(there)] = span, at[there[span]]
+                span, named = spans[id(there)]
+                if len(named):
+                    default.add(column.measure)
+                    part = replace(_part(column, span), at=named).with_constants()
+                    parts.setdefault(column.measure, []).append(((place[0], place[1]), part))
             self._default |= default
-            columns += asked_columns([self._asked.figures(ground, default) for ground in grounds])
-            shared: dict[int, Counts] = {}  # columns of one topic type have the same numbers
-            for (_, *place), column in columns:
-                there = shared.setdefault(id(column.at), at[column.at])
-                parts = self._parts.setdefault(system, {}).setdefault(column.measure, [])
-                parts.append(((place[0], place[1]), replace(column, at=there).with_constants()))
-            if self._gold is not None:
-                self._unjudged += sum(one.unjudged for one in grounds)
+            figures = [self._asked.figures(ground, default) for ground in grounds[start:end]]
+            for (_, *place), column in asked_columns(figures):
+                part = replace(column, at=at[start + column.at]).with_constants()
+                parts.setdefault(column.measure, []).append(((place[0], place[1]), part))
+            start = end
+        if self._gold is not None:
+            self._unjudged += sum(one.unjudged for one in grounds)
 
     def measured(self, outlines: Outlines, order: Counts) -> Measured:
         """Return the figures of `outlines`. `order` (n,) has the number of each of them."""
@@ -123,6 +138,12 @@ class Measuring:
 
 
 _FIELDS = tuple(field.name for field in fields(Column) if field.name != "measure")
+
+
+def _part(column: Column, span: slice) -> Column:
+    arrays: list[Any] = [getattr(column, name) for name in _FIELDS]
+    parts: list[Any] = [None if one is None else one[span] for one in arrays]
+    return Column(column.measure, *parts)
 
 
 def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
