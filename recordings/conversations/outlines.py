@@ -113,6 +113,10 @@ class Outlines(Sequence[Conversation]):
         example: Conversation = self.examples[self.outline[at]][0]
         return replace(example, key=self.key(at), attempt=int(self.attempt[at]))
 
+    def __iter__(self) -> Iterator[Conversation]:
+        for key, attempt, alike in examples(self):
+            yield replace(alike, key=key, attempt=attempt)
+
     def key(self, at: int) -> TrialKey:
         return TrialKey(self.systems[self.system[at]], self.topics[self.topic[at]], int(self.trial[at]))
 
@@ -220,8 +224,12 @@ class Outlines(Sequence[Conversation]):
         each = ((self.words[spoken & (self.topic == topic)]) for topic in np.unique(self.topic[spoken]).tolist())
         return [(len(own), len(np.unique(own))) for own in each]
 
+    def rows_of_system(self, name: str) -> Counts:
+        """Return the numbers of the conversations of a system, which may have none."""
+        return np.flatnonzero(self.system == (self.systems.index(name) if name in self.systems else -1))
+
     def of_system(self, name: str) -> Outlines:
-        return self.select(np.flatnonzero(self.system == self.systems.index(name)))
+        return self.select(self.rows_of_system(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +247,11 @@ class Keys(Sequence[TrialKey]):
     def __getitem__(self, at: slice) -> Sequence[TrialKey]: ...
     def __getitem__(self, at: int | slice) -> TrialKey | Sequence[TrialKey]:
         return [self.of.key(one) for one in range(*at.indices(len(self)))] if isinstance(at, slice) else self.of.key(at)
+
+    def __iter__(self) -> Iterator[TrialKey]:  # a number of an array takes as long to look up as a name to make
+        of = self.of
+        systems, topics = map(of.systems.__getitem__, of.system.tolist()), map(of.topics.__getitem__, of.topic.tolist())
+        return map(TrialKey, systems, topics, of.trial.tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ A contribution is a cell, a pair of numerator and denominator.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from harvest.studies.scores.scorecard import Judges, Material
+from recordings.conversations.conversation import TrialKey
 from recordings.conversations.outlines import Outlines
 from scoring.asked import AskedMeasures, cautions
 from scoring.columns import Columns
@@ -54,13 +55,16 @@ def share_values(system: str, material: Material) -> Values:
         cells[usefulness.RECOVERY.name, None] = usefulness.recovery_cells(given)
         each.append(cells)
     whole = material.finished
-    of = whole.groups[2].tolist() if isinstance(whole, Outlines) else range(len(whole))
-    keys = whole.keys if isinstance(whole, Outlines) else [one.key for one in whole]
+    own: Iterable[tuple[TrialKey, int]]
+    if isinstance(whole, Outlines):
+        rows = whole.rows_of_system(system)
+        own = zip(whole.select(rows).keys, whole.groups[2][rows].tolist(), strict=True)
+    else:
+        own = ((one.key, kind) for kind, one in enumerate(whole) if one.key.system == system)
     found: Values = {}
-    for one, kind in zip(keys, of, strict=True):
-        if one.system == system:
-            for name, cell in each[kind].items():
-                found.setdefault(name, {})[one.topic, one.trial] = cell
+    for one, kind in own:
+        for name, cell in each[kind].items():
+            found.setdefault(name, {})[one.topic, one.trial] = cell
     return found
 
 
@@ -169,7 +173,7 @@ def _outlined_values(
     for system in systems:
         columns = [one for _, one in measured.columns.get(system, ())]
         own = Columns(system, (), columns, [one.measure for one in columns], lambda _: ())
-        trials = [(key.topic, key.trial) for key in outlines.keys if key.system == system]
+        trials = [(key.topic, key.trial) for key in outlines.of_system(system).keys]
         cells = {one.base_name: _outlined_cells(one, own, trials, material, settings) for one in measures}
         values = found[system] = Values()
         for place, trial in enumerate(trials):
