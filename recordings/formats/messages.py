@@ -215,7 +215,9 @@ class _Reading:
     def shaped_records(self, file: str | PathLike[str], system: str, shape: Shape, options: ShapeOptions) -> _File:
         data = read_bytes(file)
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
-        for group in shape.group(shape.values(data, found.name, self.refuse), options):
+        values = shape.values(data, found.name, self.refuse)
+        del data  # a large file would be in memory twice
+        for group in shape.group(values, options):
             if self.refused > MOST_PLACED:
                 group = [one.without_columns() for one in group]
             try:

@@ -112,6 +112,7 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         return
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))  # an answer may be longer than the usual limit
     text = decode_table(data, path, "a table as CSV")
+    del data  # a large file would be in memory twice
     mark, text = declared_separator(text)
     if not mark:
         mark = max(",;\t", key=next(lines_of(text), "").count)
@@ -207,7 +208,10 @@ def _group(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group
         keys = ("system", *_TOPIC, "trial", "attempt", "id")
         about = tuple(cells.get(key, "") for key in keys) if "turn" in cells else (str(place),)
         several.setdefault(about, []).append(row)
-    return several.values()
+    groups = list(several.values())[::-1]
+    several.clear()
+    while groups:  # each is let go of once it is read
+        yield groups.pop()
 
 
 def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
