@@ -2,7 +2,7 @@
 
 An offer that leaves the chat (a link, a telephone number, a file, a form), or whose title or value names buying,
 booking, sending or deleting in one of `LANGUAGES`, is pressed only if its title is in a list of allowed titles. The
-words err on the side of caution: a harmless button that is left alone costs a line in that list, a button that is
+words err on the side of caution: a harmless button that is not pressed costs a line in that list, a button that is
 pressed by mistake may cost somebody money.
 """
 

@@ -99,7 +99,7 @@ class ScriptedUser:
         """Return the memory before the opening. Raises InputError if the scenario is incomplete for a user."""
         known, opening = scenario.greeting if self.greeted else None, self.protocol.states[self.protocol.start].user
         users = {
-            # Whoever speaks later sees answers, which came after the greeting.
+            # A user who speaks later sees answers, which came after the greeting.
             name: Speaker(
                 initial_state(
                     user,

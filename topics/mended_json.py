@@ -2,7 +2,7 @@
 
 `mend_records` finds the end of each record of the list, and the beginning of the next record after a bad record. Bad
 records are replaced by blanks, so that the remaining text keeps its lines and columns. Only lists of complete records
-are mended, also within objects: a conversation that lost one of its messages would be a different conversation.
+are repaired, also within objects: a conversation that lost one of its messages would be a different conversation.
 """
 
 import re

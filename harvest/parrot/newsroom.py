@@ -107,7 +107,7 @@ class Newsroom:
 
     def chances(self, question: str, language: str) -> Floats:
         """Return the chance of each source (S,) in an answer that does not decline."""
-        rng = generator(0, "newsroom", question)  # a question suits the same sources, whoever is asked
+        rng = generator(0, "newsroom", question)  # a question suits the same sources for every system
         factors = np.exp(self.law.spread * rng.standard_normal(len(self.sources)))
         weights = factors / np.arange(1, len(self.sources) + 1) ** self.law.exponent
         favours = self.law.later if 0 < self.law.from_week <= self.week else self.law.favours

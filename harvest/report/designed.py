@@ -29,7 +29,7 @@ def run_levels(gathered: Gathered, seed: int, judged: Assessed | None, measures:
 
 
 def level_measures(judged: Assessed | None) -> tuple[Term, ...]:
-    """Return the measures by which levels are compared. SWAN is none of them: a difference is one of a criterion."""
+    """Return the measures by which levels are compared, without SWAN: differences are of criteria."""
     criteria = [term for name, term in judged.terms.items() if name] if judged is not None else []
     return Term(MEAN_USEFUL.name), *criteria
 

@@ -104,7 +104,7 @@ def make_report(
         judges=Precedence.from_options(judges, None, folding) if judges or folding else None,
     )
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
-    # Whoever asks for judgments by an option gets a report that begins with them.
+    # If an option requests judgments, the report begins with them.
     asked = judged if schema or judges or folding else None
     leading = leading_measure(asked, scores.joint, scores.coverage)
     found = _compare_runs(gathered, scores, seed)

@@ -188,7 +188,7 @@ def scope_words(first: str, measure: str, material: Material) -> str:
 
 def answer_place(turns: Sequence[str], branch: str) -> str:
     """Return where conversations part, in words: `answer 2, after a useful one: useful`. `turns` is the path to the
-    turn, and `branch` what happens there. If that is no answer with a label, the path is returned as trees print it."""
+    turn, and `branch` the next step. Unless that is an answer with a label, the path is returned as trees print it."""
     said = [turn.removeprefix(_ANSWER) for turn in (*turns, branch) if turn.startswith(_ANSWER)]
     if not branch.startswith(_ANSWER) or any(label not in MEANINGS for label in said):
         return " → ".join(safe_name(one) for one in (*turns, branch)) + ":"

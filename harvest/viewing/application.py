@@ -40,7 +40,7 @@ _FILES = {
 # The report's own files: what both show looks the same.
 _REPORT_FILES = {"/report.css": ("style.css", "text/css"), "/reading.js": ("reading.js", "text/javascript")}
 
-# Browsers ask for it on a report; there is none, which is no fault.
+# Browsers request it on a report. It does not exist, which is not a fault.
 _ICON = "/favicon.ico"
 
 # The most runs that are compared in one report.

@@ -38,7 +38,7 @@ _MOST_ATTEMPTS, _MOST_REASONS, _MOST_LOOKS = 12, 5, 60
 # Attempts that are listed when somebody opens a run.
 _MOST_LISTED = 20_000
 
-# News that may wait for one page. A page that takes none for so long is disconnected, and begins anew.
+# News that may wait for one page. A page that reads none for so long is disconnected, and starts again.
 _MOST_WAITING = 500
 
 News = dict[str, Json]

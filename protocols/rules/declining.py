@@ -1,6 +1,6 @@
 """The words by which answers refuse or evade, by language.
 
-`phrases` has a file for each language, so that people who speak it can read and mend it. Its patterns are regular
+`phrases` has a file for each language, so that people who speak it can read and edit it. Its patterns are regular
 expressions, one a line, in which a blank is any white space, ` .. ` is a gap within a clause, ` ... ` one that may be
 longer, `~` is the rest of a word, and `{name}` is an alternative of `[parts]`. A pattern matches whole words, unless
 the file says `spaced = false`: its script has no spaces between words, or joins small words to them.

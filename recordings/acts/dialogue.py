@@ -29,7 +29,7 @@ class Dialogue:
     """The acts of one user in one conversation, in order, with at least one turn.
 
     `ended` is True if the user left after the last turn. It is False if a turn limit, the system or the end of the log
-    cut off the dialogue, so that nobody knows how the user would have continued (a censored end). `person` is whoever
+    cut off the dialogue, so that the user's continuation is unknown (a censored end). `person` is the person who
     acted as the user, "" if unknown; dialogues of one person are not independent. `draws` names the random streams of a
     simulated user, and equal draws mean that one user was played several times. `system` and `topic` are "" if there is
     none. `score` rates the whole dialogue; it is NaN if there is no score.

@@ -127,7 +127,7 @@ def _differences(tables: Bits) -> Floats:
 def _swap_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
     """Return (tables, rows, columns) after `steps` rounds of trades, with rows in the same order.
 
-    In a round, rows are paired at random within groups. The columns in which the rows of a pair differ are dealt anew,
+    In a round, rows are paired at random within groups. The columns in which the rows of a pair differ are reassigned,
     and each row keeps its sum: every outcome is equally likely.
     """
     found = tables.copy()

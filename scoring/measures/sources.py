@@ -124,7 +124,7 @@ def _arguments(measure: Measure) -> tuple[str, ...]:
 
 
 def _is_unknown(arguments: Sequence[str], source: CitedSource) -> bool:
-    """Return True if the source may be meant, but nobody knows."""
+    """Return True if it is unknown whether the source is meant."""
     if not arguments or arguments[-1] == UNKNOWN:
         return False
     return not source.group(arguments[0] if len(arguments) == 2 else DOMAIN)

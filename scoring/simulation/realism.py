@@ -39,7 +39,7 @@ BEHAVIOUR: Mapping[str, str] = {
     "W1(length)": "Wasserstein distance of the lengths, in user turns",
 }
 
-# The models that foresee real users, and what they are; the first is what gains are reckoned from.
+# The models that predict real users, with their descriptions; gains are relative to the first.
 FORESIGHT: Mapping[str, str] = {
     "uniform": "every act and leaving alike: the random floor",
     "acts alone": "real users: how often each act and leaving occur, whatever came before",

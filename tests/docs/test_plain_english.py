@@ -48,6 +48,11 @@ PLAIN = {
 WORST = re.compile("|".join(rf"\b(?:{idiom})\b" for idiom in PLAIN), re.IGNORECASE)
 FOUND_ONLY_IN_CODE = re.compile(r"^```.*?^```|<!-- [a-z]+:.*?<!-- end -->", re.MULTILINE | re.DOTALL)
 ERRORS = {"InputError", "RunError", "HarvestError", "NotSent", "Unanswered", "Denied"}
+SOURCES = sorted(
+    path
+    for folder in ("harvest", "topics", "protocols", "recordings", "scoring", "simulators")
+    for path in (ROOT / folder).rglob("*.py")
+)
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
@@ -61,11 +66,7 @@ def _found(text: str) -> list[str]:
 
 def _messages() -> Iterator[tuple[str, str]]:
     """The literal words of errors that people read, with the place of each."""
-    for source in sorted(
-        path
-        for folder in ("harvest", "topics", "protocols", "recordings", "scoring", "simulators")
-        for path in (ROOT / folder).rglob("*.py")
-    ):
+    for source in SOURCES:
         for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) in ERRORS:
                 for part in ast.walk(call):
@@ -94,6 +95,22 @@ def test_help_is_in_plain_english() -> None:
         with click.Context(command, info_name=name) as context:
             context.meta[WHOLE] = True
             assert _found(command.get_help(context)) == [], name
+
+
+def _docstrings() -> Iterator[tuple[str, str]]:
+    """The prose of all docstrings, with the place of each: without code, and without "there is no …" and None."""
+    for source in SOURCES:
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node) or ""
+                yield (
+                    f"{source.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}",
+                    re.sub(r"`[^`]*`|\bthere is no\b|\bNone\b", "", text),
+                )
+
+
+def test_docstrings_are_in_plain_english() -> None:
+    assert [(place, words) for place, text in _docstrings() for words in _found(text)] == []
 
 
 def test_messages_are_in_plain_english() -> None:

@@ -161,7 +161,7 @@ class Traffic:
         if route in self._always:
             longest = max(later - earlier for earlier, later in pairwise(began))
             if self.clock.monotonic() - began[-1] > _LATE_ROUND * longest + _EVENT_DELAY:
-                self._always.discard(route)  # it ended with the last answer, and begins anew with this turn
+                self._always.discard(route)  # it ended with the last answer, and begins again with this turn
         began.append(self.clock.monotonic())
 
     def note_response(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:

@@ -144,7 +144,7 @@ def _figure_table(system: WatchedSystem) -> Table:
             watch_words.value_text(one.value, one.name),
             f"{watch_words.signed_value(one.difference.value, one.name)} [{low}, {high}]{mark}",
             str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
-            # After a confirmed change the evidence begins anew: 0% would deny the alarm.
+            # After a confirmed change the evidence starts from zero: 0% would deny the alarm.
             "" if math.isnan(reached) or (one.word == "changed" and not reached) else f"{100 * reached:.0f}%",
             Text(one.word, style=STYLES[one.word]) if one.gated else found,
         )

@@ -150,7 +150,7 @@ def recovery_rule(sign: str = "label") -> Rule:
     minus their score. After a user turn with d_n above .5, the next turn scores (d_n - d_{n+1}) / d_n, but at least 0:
     the part of the dissatisfaction that is gone in the user turn that follows. It scores 0 if the user chooses to stop.
     It gets no score if the protocol ended the conversation, if the recorded reason for stopping is not a sign of
-    dissatisfaction (such as `satisfied` or `budget`), or if nobody judged the user turn that follows.
+    dissatisfaction (such as `satisfied` or `budget`), or if the next user turn was not judged.
     """
     if sign == "judged":
         return Rule(
