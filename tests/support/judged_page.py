@@ -13,7 +13,7 @@ from harvest.judging.serving.questions import Question, Sameness, questions
 from harvest.judging.serving.serving import serve_desk
 from harvest.judging.sheets.asked_rows import Draw, assess_run, select_rows
 from harvest.serving.server import bind, make_links
-from recordings.judged.decisions import DecisionBook
+from recordings.judged.decision_book import DecisionBook
 from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 

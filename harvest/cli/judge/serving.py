@@ -19,7 +19,7 @@ from harvest.judging.sheets.asked_rows import Draw, assess_run, rows_by_criterio
 from harvest.judging.sheets.sheet_file import Row
 from harvest.terminal import print_message, printable
 from recordings.files.errors import StoreError, describe_fault
-from recordings.judged.decisions import DecisionBook
+from recordings.judged.decision_book import DecisionBook
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import Run
 from scoring.forms.readings import POOLED

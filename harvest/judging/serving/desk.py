@@ -13,7 +13,8 @@ from harvest.judging.serving.questions import Question, page_question
 from harvest.judging.sheets.annotators import judgment_key, newest_judgments
 from recordings.files.json_text import Json
 from recordings.files.times import unix_seconds
-from recordings.judged.decisions import Decision, DecisionBook, read_decisions
+from recordings.judged.decision_book import DecisionBook
+from recordings.judged.decisions import Decision, read_decisions
 from recordings.judged.judgments import UNSURE, Judgment, decided_layers, read_layers
 from topics.counting import pluralize
 from topics.identity import content_hash, generator

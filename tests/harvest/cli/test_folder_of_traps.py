@@ -15,7 +15,7 @@ from harvest.cli import main
 from harvest.judging.replies.asking import EXTRACTION_REPLIES, JUDGE_REPLIES, KeptReplies
 from recordings.files.errors import RunError
 from recordings.files.evidence import keep_exhibit, read_exhibit
-from recordings.judged.decisions import DecisionBook
+from recordings.judged.decision_book import DecisionBook
 from recordings.judged.judgments import Layer, put_layer, write_layer
 from recordings.log.run_folder import read
 from recordings.merging.merge import merge

@@ -11,7 +11,7 @@ import pytest
 
 from recordings.checking.chain_check import RecordingFindings, check_recording
 from recordings.files.errors import RunError, StoreError
-from recordings.judged.decisions import DecisionBook
+from recordings.judged.decision_book import DecisionBook
 from recordings.judged.judgments import Judgment, Layer, write_layer
 from recordings.log.chain import Chain, chain_file, write_chain
 from recordings.log.inventory import INVENTORY, read_inventory

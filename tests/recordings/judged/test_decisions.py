@@ -15,7 +15,8 @@ import pytest
 
 from recordings.checking.chain_check import check_recording
 from recordings.files.errors import RunError, StoreError
-from recordings.judged.decisions import FORMAT, Decision, DecisionBook, read_decisions
+from recordings.judged.decision_book import DecisionBook
+from recordings.judged.decisions import FORMAT, Decision, read_decisions
 from recordings.judged.judgments import UNSURE, Judgment, Layer, read_layers, write_layer
 from recordings.log import journal
 from recordings.merging.merge import merge

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from recordings.judged.decisions import Decision, DecisionBook, read_decisions
+from recordings.judged.decision_book import DecisionBook
+from recordings.judged.decisions import Decision, read_decisions
 from recordings.judged.judgments import Judgment, Layer, Target, read_layers, write_layer
 from recordings.log.run_folder import read
 from recordings.merging.merge import merge

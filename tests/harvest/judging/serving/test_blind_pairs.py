@@ -12,7 +12,7 @@ from harvest.judging.serving.blind_pairs import decision_folder, pair_questions,
 from harvest.judging.serving.desk import Desk, InvalidRequest, pair_choices
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, Preference
-from recordings.judged.decisions import DecisionBook
+from recordings.judged.decision_book import DecisionBook
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import conversation
 from topics.errors import InputError

@@ -13,7 +13,7 @@ import pytest
 
 from harvest.judging.serving.desk import LONGEST_NOTE, Desk, InvalidRequest
 from harvest.judging.serving.questions import cover_reasons
-from recordings.judged.decisions import DecisionBook
+from recordings.judged.decision_book import DecisionBook
 from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.log.run_folder import read
 from scoring.swan.assessment import assess, system_swan

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.files.json_text import Json
-from recordings.judged.decisions import DecisionBook, read_decisions
+from recordings.judged.decision_book import DecisionBook
+from recordings.judged.decisions import read_decisions
 from recordings.judged.judgments import read_layers
 from tests.support.checkout import ROOT
 from tests.support.judged_page import PEOPLE, desk_of
