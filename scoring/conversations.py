@@ -63,15 +63,15 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
     return found
 
 
-def joint_columns(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
+def joint_columns(grounds: Sequence[Material], measures: Sequence[Measure]) -> list[Column]:
     """Compute the measures that have a function for many conversations, as columns. Unjudged conversations are left
     out."""
     names: dict[str, list[str]] = {}
-    wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
-    for one in wanted:
+    measures = [one for one in measures if one.declaration not in plug_ins()]  # their values are checked one by one
+    for one in measures:
         of = one.declaration
         names.setdefault(of.column(one) if of.column is not None else one.base_name, []).append(one.base_name)
-    by = dict.fromkeys(one.declaration.columns for one in wanted if one.declaration.columns is not None)
+    by = dict.fromkeys(one.declaration.columns for one in measures if one.declaration.columns is not None)
     return [
         replace(one, measure=name)
         for _, many in _by_topic_type(grounds)

@@ -146,7 +146,7 @@ def _part(column: Column, span: slice) -> Column:
     return Column(column.measure, *parts)
 
 
-def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
+def measured_arrays(measured: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
     """Return figures as JSON and as the arrays that it names. An array that several columns share is there
     once, and of one that is constant a single number."""
     arrays: dict[str, Any] = {}
@@ -162,9 +162,14 @@ def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
 
     columns: dict[str, Json] = {
         system: [[*first, one.measure, *[name(getattr(one, field)) for field in _FIELDS]] for first, one in own]
-        for system, own in of.columns.items()
+        for system, own in measured.columns.items()
     }
-    told = {"unjudged": of.unjudged, "judged": of.judged, "of_values": of.of_values, "asked": sorted(of.asked)}
+    told = {
+        "unjudged": measured.unjudged,
+        "judged": measured.judged,
+        "of_values": measured.of_values,
+        "asked": sorted(measured.asked),
+    }
     return {"columns": columns, **told}, arrays
 
 

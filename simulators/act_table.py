@@ -156,9 +156,9 @@ class ActTable:
                 found = {act: (counted[act] + kinds * found[act]) / (n + kinds) for act in possible}
         return found
 
-    def count(self, after: Sequence[str], answer: str = UNKNOWN) -> int:
+    def count(self, context: Sequence[str], answer: str = UNKNOWN) -> int:
         """Return the number of times that this exact context was seen."""
-        return self._levels.get(_context(after, answer, self.order), Counter()).total()
+        return self._levels.get(_context(context, answer, self.order), Counter()).total()
 
     def as_json(self) -> dict[str, object]:
         """Return {acts, order, smoothing, weight, least, counts: [{after, answer, next}], rows: [{after, answer, n,

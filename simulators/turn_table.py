@@ -37,12 +37,12 @@ class TurnTable:
         if not turns or turns != sorted({1, *turns}):
             raise ValueError("stretches: the first stretch must start at turn 1, and the turns must increase")
 
-    def row(self, after: Sequence[str], answer: str, turn: int, base: Mapping[str, float]) -> dict[str, float]:
-        """Return the probabilities after user turn `turn` (from 1) and the last acts `after`, oldest first. `base` is
+    def row(self, context: Sequence[str], answer: str, turn: int, base: Mapping[str, float]) -> dict[str, float]:
+        """Return the probabilities after user turn `turn` (from 1) and the last acts `context`, oldest first. `base` is
         the row of this context over all turns, with the possible acts as keys."""
         place = bisect_right([first for first, _ in self.stretches], turn) - 1
         rows = self.stretches[place][1]
-        acts = tuple([START, *after][-self.order :])
+        acts = tuple([START, *context][-self.order :])
         counted = rows.get((acts, answer)) or rows.get((acts, ANY)) or {}
         n, kinds = sum(counted.values()), sum(1 for count in counted.values() if count)
         return {act: (counted.get(act, 0) + kinds * p) / (n + kinds) if n else p for act, p in base.items()}

@@ -246,8 +246,8 @@ def shard_counts(names: Iterable[str]) -> set[int]:
     return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
 
 
-def refuse_other_division(store: Store, of: int) -> None:
-    """Raise InputError if the store has shards of a division into a number other than `of`, or is a run's address."""
+def refuse_other_division(store: Store, shards: int) -> None:
+    """Raise InputError if the store is divided into another number of shards than `shards`, or is a run's address."""
     names = store.folders()
     if "stints" in names:
         raise InputError(
@@ -256,10 +256,10 @@ def refuse_other_division(store: Store, of: int) -> None:
             allowed="the address above the runs of an audit",
             advice=f"give --store {store.url.rstrip('/').rpartition('/')[0]}",
         )
-    others = shard_counts(names) - {of}
+    others = shard_counts(names) - {shards}
     if others:
         raise InputError(
-            f"the audit at this address was divided into {pluralize(min(others), 'shard')}, not {of}",
+            f"the audit at this address was divided into {pluralize(min(others), 'shard')}, not {shards}",
             place=Place(store.url),
             allowed=f"--shard I/{min(others)}: each address is for one audit with one number of shards",
             advice="use this number, or another address (--store)",

@@ -218,9 +218,9 @@ def _fit_weights(examples: Examples) -> Floats:
     return fit_logistic(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(weights))
 
 
-def fit_logistic(inputs: Floats, wanted: Floats, weights: Floats) -> Floats:
+def fit_logistic(inputs: Floats, targets: Floats, weights: Floats) -> Floats:
     """Return the constant and the coefficients (1 + c,) of a logistic regression with a small penalty on standardised
-    coefficients. `inputs` is (n, c). `wanted` (n,) is 0 or 1. `weights` (n,) are positive."""
+    coefficients. `inputs` is (n, c). `targets` (n,) is 0 or 1. `weights` (n,) are positive."""
     means, spread = inputs.mean(axis=0), inputs.std(axis=0)
     spread = np.where(spread > 1e-9, spread, np.inf)
     columns = np.hstack([np.ones((len(inputs), 1)), (inputs - means) / spread])
@@ -228,12 +228,12 @@ def fit_logistic(inputs: Floats, wanted: Floats, weights: Floats) -> Floats:
 
     def loss(found: Floats) -> float:
         logits = columns @ found
-        return float(weights @ (np.logaddexp(0, logits) - wanted * logits) + found @ penalty @ found / 2)
+        return float(weights @ (np.logaddexp(0, logits) - targets * logits) + found @ penalty @ found / 2)
 
     found = np.zeros(columns.shape[1])
     for _ in range(_STEPS):
         p = _logistic(columns @ found)
-        slope = columns.T @ (weights * (wanted - p)) - penalty @ found
+        slope = columns.T @ (weights * (targets - p)) - penalty @ found
         curve = columns.T @ (columns * (weights * p * (1 - p))[:, None]) + penalty
         # A full step can overshoot if the two are far apart, and a vanishing curvature has no inverse.
         step = np.linalg.pinv(curve) @ slope

@@ -50,14 +50,14 @@ class Trees:
         return found
 
 
-def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
-    """Fit trees whose sum approximates `wanted` by least squares. `rows` has the shape (n, features). `wanted` (n, 3)
+def fit_trees(rows: Floats, targets: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
+    """Fit trees whose sum approximates `targets` by least squares. `rows` has the shape (n, features). `targets` (n, 3)
     has rows that sum to 0. `units` (n,) has the dialogue index of each row, because each tree is fitted to whole
     dialogues. `rng` draws the dialogues and features of each tree."""
     cuts = [_choose_bounds(column) for column in rows.T]
     binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
     possible = np.array([feature for feature, cut in enumerate(cuts) if len(cut)], dtype=np.int64)
-    left = wanted.copy()
+    left = targets.copy()
     count = int(units.max()) + 1
     asked, bounds, leaves = [], [], []
     for _ in range(trees if len(possible) else 0):

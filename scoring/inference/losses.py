@@ -60,18 +60,18 @@ class LostTrials:
         return sum(topic in topics for topic, _ in self.low)
 
 
-def join_losses(each: Sequence[LostTrials]) -> LostTrials:
+def join_losses(losses: Sequence[LostTrials]) -> LostTrials:
     """Return the losses of one system in several sets of trials, no trial of which is in two sets."""
-    depending = [one for one in each if one.depends]
+    depending = [one for one in losses if one.depends]
     in_all = any(not one.others for one in depending)
     return LostTrials(
-        {trial: cell for one in each for trial, cell in one.low.items()},
-        {trial: cell for one in each for trial, cell in one.high.items()},
-        [trial for one in each for trial in one.valued],
+        {trial: cell for one in losses for trial, cell in one.low.items()},
+        {trial: cell for one in losses for trial, cell in one.high.items()},
+        [trial for one in losses for trial in one.valued],
         bool(depending),
-        tuple(dict.fromkeys(why for one in depending or each for why in one.why)),
+        tuple(dict.fromkeys(why for one in depending or losses for why in one.why)),
         frozenset() if in_all else frozenset(name for one in depending for name in one.others),
-        None if in_all or not depending else join_losses([one.beside_others or one for one in each]),
+        None if in_all or not depending else join_losses([one.beside_others or one for one in losses]),
     )
 
 

@@ -68,6 +68,6 @@ class PermutedLine:
         return float((self.square * n / (n - 1)) @ (weights - (sums / self.sizes)[self.topic]) ** 2)
 
 
-def upper_p(seen: float, mean: float, variance: float) -> float:
-    """Return the chance of a normal number of at least `seen`."""
-    return normal_cdf((mean - seen) / variance**0.5)
+def upper_p(observed: float, mean: float, variance: float) -> float:
+    """Return the chance of a normal number of at least `observed`."""
+    return normal_cdf((mean - observed) / variance**0.5)

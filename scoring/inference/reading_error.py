@@ -55,19 +55,19 @@ class ReadingError:
 
 
 def reading_error(
-    told: Sequence[WitnessCounts], *, level: float = 0.95, sensitivity: float = SENSITIVITY
+    counts: Sequence[WitnessCounts], *, level: float = 0.95, sensitivity: float = SENSITIVITY
 ) -> ReadingError:
     """Bound the number of misread answers. `sensitivity`, in (0, 1], is the probability that a fault is seen."""
     unlikely = (1 - level) / 2  # for each of two bounds that must hold together
-    seen = [one for one in told if one.differ]
-    unseen = sorted((one.agree for one in told if not one.differ), reverse=True)
+    seen = [one for one in counts if one.differ]
+    unseen = sorted((one.agree for one in counts if not one.differ), reverse=True)
     hidden = _largest_fault_count(len(seen), sensitivity, unlikely) - len(seen)
     differ = sum(one.differ for one in seen)
     missed = min(_largest_fault_count(differ, sensitivity, unlikely) - differ, sum(one.agree for one in seen))
     return ReadingError(
-        sum(one.agree + one.differ for one in told),
+        sum(one.agree + one.differ for one in counts),
         differ,
-        sum(one.silent for one in told),
+        sum(one.silent for one in counts),
         differ + missed + sum(unseen[:hidden]),
         level,
     )

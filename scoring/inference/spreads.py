@@ -184,10 +184,10 @@ def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def largest_variance(mean: Floats, own: Floats, each: float, within: Range) -> float:
+def largest_variance(mean: Floats, own: Floats, values: float, within: Range) -> float:
     """Return the variance of an unseen topic's trials, with a tail at least as heavy as the tail of topics."""
     # A variance of n values in the range is at most n/(n - 1) times the largest variance of a distribution.
-    most = within.largest_variance * each / (each - 1)
+    most = within.largest_variance * values / (values - 1)
     if within.is_bounded:
         return most
     c = max(distance_factor(np.sqrt(own)), distance_factor(np.abs(mean - np.median(mean))))

@@ -88,9 +88,9 @@ def node_tests(
     draws: int = DRAWS,
     level: float = 0.05,
     enumerated: int = ENUMERATED,
-    without: Collection[int] = (),
+    excluded: Collection[int] = (),
 ) -> NodeTests:
-    """Test the difference between two systems at each node that is not in `without`. Topics with one trial on either
+    """Test the difference between two systems at each node that is not in `excluded`. Topics with one trial on either
     side are left out.
 
     `draws` is at least 1. If a node's trials can be dealt in at most `enumerated` ways, all ways are used: p is then
@@ -112,7 +112,7 @@ def node_tests(
     size = len(sides.tree)
     through, taken = sides.through[:, several], sides.way_counts[:, several]
     z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_AllDeals | None]()
-    for node in np.setdiff1d(np.flatnonzero(np.bincount(sides.nodes, minlength=size) > 1), [*without]).tolist():
+    for node in np.setdiff1d(np.flatnonzero(np.bincount(sides.nodes, minlength=size) > 1), [*excluded]).tolist():
         came, took = through[:, :, node], taken[:, :, sides.nodes == node]
         whole = _AllDeals.enumerate_deals(came, took, enumerated)
         dealt = None if whole is not None else _dealt_statistics(came, took, draws, rng)

@@ -75,10 +75,12 @@ def wan(scored: Sequence[ScoredItem], criterion: str, weighting: Weighting, *, i
     )
 
 
-def wans(each: Sequence[Sequence[ScoredItem]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
+def wans(
+    conversations: Sequence[Sequence[ScoredItem]], criterion: str, weighting: Weighting, items: Sequence[int]
+) -> list[Wan]:
     """Return `wan` for each of many conversations, equal to the last bit. Scores outside [0, 1] raise ValueError."""
-    flat = [one for scored in each for one in scored]
-    counts = np.array([len(scored) for scored in each], dtype=np.int64)
+    flat = [one for scored in conversations for one in scored]
+    counts = np.array([len(scored) for scored in conversations], dtype=np.int64)
     values = np.array([one.value for one in flat], dtype=np.float64)
     for value in values[~((values >= 0) & (values <= 1))][:1].tolist():
         raise ValueError(_OUTSIDE_RANGE.format(criterion, value))

@@ -70,11 +70,11 @@ def _is_hangul(word: str) -> bool:
     return "\uac00" <= word[0] <= "\ud7a3" and len(word) > 1
 
 
-def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
+def share_kept(words: frozenset[str], there: frozenset[str]) -> float:
     """Return the share in [0, 1] of wanted words that occur, exactly or by stem. NaN means that no words are wanted."""
-    if not wanted:
+    if not words:
         return math.nan
-    return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)
+    return sum(word in there or any(_same_stem(word, one) for one in there) for word in words) / len(words)
 
 
 def _same_stem(one: str, other: str) -> bool:

@@ -172,7 +172,7 @@ class Watchful:
         return Say("hm", "hum", len(now)), {"seen": now}
 
 
-def test_it_opens_first_and_then_sees_each_answer_with_the_label_of_its_route(protocol: Protocol) -> None:
+def test_a_simulated_user_opens_first_and_then_sees_each_answer_with_the_label_of_its_route(protocol: Protocol) -> None:
     user = ScriptedUser(protocol, {"visitor": Watchful()})
     rng = Streams(1)
     action, state = user.respond(user.start(Scenario(M002), rng), None, rng.at(1))

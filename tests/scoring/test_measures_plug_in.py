@@ -113,7 +113,9 @@ def test_a_run_is_scored_by_it_and_checked_by_a_threshold_on_it(installed: Path,
     assert "Brevity(words=1000): mean 1.0000" in " ".join(tree.stdout.split()), tree.stderr
 
 
-def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Path, tmp_path: Path) -> None:
+def test_a_plug_in_measure_is_listed_and_explained_and_its_parameters_are_checked(
+    installed: Path, tmp_path: Path
+) -> None:
     wrong = {
         "Brevity(word=1)": "Brevity has no parameter word",
         "Brevity(words=few)": "words: few is not a number",

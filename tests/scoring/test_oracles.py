@@ -222,7 +222,7 @@ def test_clusters_that_are_equal_throughout_count_once() -> None:
     )
 
 
-def test_of_two_clusterings_where_one_is_trivial_the_other_decides() -> None:
+def test_if_one_of_two_clusterings_is_trivial_the_other_decides() -> None:
     values, pairs = [0.0, 1.0, 0.5, 0.25, 0.0, 1.0], [0, 0, 1, 1, 2, 2]
     assert designs.two_way_clustered(values, pairs, range(6)) == pytest.approx(designs.clustered(values, pairs))
 

@@ -67,7 +67,7 @@ def test_every_node_keeps_its_promises() -> None:
     assert set(seen) == {*ACTS, "patience", "frustrated", "goal-reached", "satisfied"} - of_facts
 
 
-def test_it_keeps_the_promises_of_the_interface() -> None:
+def test_an_agenda_user_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options(cooperativeness=0.7)), [SCENARIO, Scenario(MOVIES)])
 
 

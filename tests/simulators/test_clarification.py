@@ -57,7 +57,7 @@ def test_every_node_keeps_its_promises() -> None:
     assert set(seen) == {*ACTS, "satisfied", "patience", "frustrated"}
 
 
-def test_it_keeps_the_promises_of_the_interface() -> None:
+def test_a_clarification_user_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options()), [SCENARIO])
 
 
@@ -89,7 +89,7 @@ def test_draws_follow_the_promised_distribution() -> None:
         drawn_like_promised(user, state, observation, tests=5)
 
 
-def test_it_answers_each_kind_of_question_in_its_way() -> None:
+def test_a_clarification_user_answers_each_kind_of_question_in_its_way() -> None:
     user = build(Options(cooperativeness=0.75, initiative=0.25, stop=None))
     state = opened(user)
     assert ways(user.distribution(state, OPEN)) == pytest.approx({"tell": 0.75, "dismiss": 0.25})

@@ -43,7 +43,7 @@ def test_every_node_of_the_illustrative_user_keeps_its_promises() -> None:
     assert set(seen) == {"ask", "more", "insist", "detail", "left"}
 
 
-def test_it_keeps_the_promises_of_the_interface() -> None:
+def test_a_markov_user_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options()), [SCENARIO])
     rows = (Row(after=("start",), next={"ask": 1.0}), Row(after=("ask",), next={"ask": 0.7, STOP: 0.3}))
     assert_conforms(build(Options(order=2, rows=rows, stop=PatienceBudget(turns=3))), [SCENARIO])

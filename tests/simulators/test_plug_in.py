@@ -108,7 +108,7 @@ def test_an_installed_simulator_is_found_by_its_entry_point_and_conforms(install
     assert done.stdout == "conforms\n", done.stderr
 
 
-def test_it_plays_a_protocol_and_its_options_are_checked_at_their_place_and_doctor_lists_it(
+def test_a_plug_in_user_plays_a_protocol_and_its_options_are_checked_at_their_place_and_doctor_lists_it(
     installed: Path, tmp_path: Path
 ) -> None:
     for folder, heads in ((tmp_path, "0.6"), (tmp_path / "wrong", "1.5")):

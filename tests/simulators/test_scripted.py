@@ -59,7 +59,7 @@ def test_every_node_of_the_whole_tree_can_be_saved_as_json_and_continued(name: s
     assert (nodes, stops) == ({"fairweb-two-round": (13, 10), "seed-turns": (21, 16)})[name]
 
 
-def test_it_says_the_protocols_words() -> None:
+def test_a_scripted_user_says_the_protocols_words() -> None:
     user = ScriptedUser(load_protocol("fairweb-two-round"))
     assert user.name == "scripted"
     action, state = user.respond(user.start(SCENARIO, RNG), None, RNG)

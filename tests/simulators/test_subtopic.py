@@ -43,7 +43,7 @@ def test_every_node_keeps_its_promises() -> None:
     assert set(seen) == {*ACTS, "patience"}
 
 
-def test_it_keeps_the_promises_of_the_interface() -> None:
+def test_a_subtopic_user_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options()), [SCENARIO, Scenario(MOVIES, {"subtopics": ["who?"]})])
 
 

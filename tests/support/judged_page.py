@@ -30,7 +30,7 @@ def asked_of(
 
 def _asked(run: Path, criteria: Sequence[str], same: Sameness, schema: Schema) -> tuple[Question, ...]:
     assessed = assess_run(run, read(run), schema)
-    return questions(select_rows(assessed, schema, criteria, Draw())[0], assessed, same=same)
+    return questions(select_rows(assessed, schema, criteria, Draw())[0], assessed, sameness=same)
 
 
 def desk_of(

@@ -10,7 +10,7 @@ import pytest
 from topics.late_pattern import lazy_pattern
 
 
-def test_it_finds_the_same_as_a_compiled_pattern() -> None:
+def test_a_late_pattern_finds_the_same_as_a_compiled_pattern() -> None:
     late, compiled = (
         lazy_pattern(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),
         re.compile(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),
@@ -25,7 +25,7 @@ def test_it_finds_the_same_as_a_compiled_pattern() -> None:
     assert copy.copy(late).search(text)
 
 
-def test_it_is_compiled_at_its_first_use() -> None:
+def test_a_late_pattern_is_compiled_at_its_first_use() -> None:
     broken = lazy_pattern("(")
     with pytest.raises(re.error):
         broken.search("")

@@ -94,6 +94,6 @@ def command(
         language=words,
         scale=scale,
         schema_option=schema,
-        same="trial" if each else "words" if once else "node",
+        sameness="trial" if each else "words" if once else "node",
         adjudicate=adjudicate,
     )

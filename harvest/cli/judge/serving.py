@@ -65,7 +65,7 @@ def serve_page(
     port: int,
     language: str,
     scale: str,
-    same: Sameness,
+    sameness: Sameness,
     schema_option: str,
     adjudicate: bool = False,
 ) -> None:
@@ -95,7 +95,7 @@ def serve_page(
             raise InputError(
                 "there is nothing to adjudicate: no two people judged an item differently by these criteria"
             )
-    asked = questions(rows, assessed, same=same)
+    asked = questions(rows, assessed, sameness=sameness)
     # In the language of the page, and without the values, since the choices explain themselves.
     bare = {one.name: words.question(one) for one in schema}
     asked = tuple(replace(one, question=bare[one.criterion] or one.question) for one in asked)
@@ -120,7 +120,14 @@ def serve_page(
         words=words,
     )
     print_judged(
-        run, schema, [one.criterion for one in asked], schema_option, nuggets, scale=scale, scores=scores, same=same
+        run,
+        schema,
+        [one.criterion for one in asked],
+        schema_option,
+        nuggets,
+        scale=scale,
+        scores=scores,
+        sameness=sameness,
     )
 
 
@@ -265,11 +272,11 @@ def print_judged(
     sheet: bool = False,
     scale: str = "",
     scores: Sequence[float] = (),
-    same: Sameness = "node",
+    sameness: Sameness = "node",
 ) -> None:
     """Print how far judges agree, if at least two people judged the same item, and the commands that follow.
-    `schema_option`, `nuggets` and `scale` are the values of the options, `scores` the possible scores, and `same` the
-    items that were asked about once. `sheet` is True if people judge on sheets."""
+    `schema_option`, `nuggets` and `scale` are the values of the options, `scores` the possible scores, and `sameness`
+    the items that were asked about once. `sheet` is True if people judge on sheets."""
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     asked = list(dict.fromkeys(criteria))
     found = agreements(people, asked)
@@ -292,7 +299,7 @@ def print_judged(
     if differing and not adjudicated:
         kind, on = ("sheet", ["--export", "open.csv"]) if sheet else ("page", ["--author", "NAME"])
         names = [word for name in differing for word in ("--criterion", name)]
-        asked_for = [*(["--scale", scale] if scale else []), *_SAME_OPTIONS[same]]
+        asked_for = [*(["--scale", scale] if scale else []), *_SAME_OPTIONS[sameness]]
         decide = ["harvest", "judge", kind, str(run), *options, *names, *asked_for, "--adjudicate", *on]
         steps.append(("where people differ, somebody else decides, with a reason", decide))
     score = ["harvest", "score", str(run), *options, "-m", ", ".join(measures)]

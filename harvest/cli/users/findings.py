@@ -64,7 +64,7 @@ def command(
     rows = tuple(
         row for row in rows if system in (None, row.system) and (not measures or _base_measure(row) in measures)
     )
-    study = findings_form(found, rows, recorded, level=level, wanted=measures)
+    study = findings_form(found, rows, recorded, level=level, measures=measures)
     if turns:
         noted = [
             one

@@ -310,17 +310,17 @@ def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, in
     return found
 
 
-def result_sentences(done: Extracted) -> Iterator[str]:
+def result_sentences(extracted: Extracted) -> Iterator[str]:
     """Yield sentences that describe the result, one for each printed line."""
-    found, layer = done.found, done.found.layer
+    found, layer = extracted.found, extracted.found.layer
     if not found.conversations:
-        yield f"{layer.author}/{layer.version}: {pluralize(done.before, 'conversation')}, all extracted before"
+        yield f"{layer.author}/{layer.version}: {pluralize(extracted.before, 'conversation')}, all extracted before"
         yield "nothing new to write"
         return
     yield (
         f"{layer.author}/{layer.version}: {pluralize(found.conversations, 'conversation')} with "
-        f"{pluralize(found.passages, 'passage')}, {pluralize(done.requests, 'request')} answered"
-        + (f"; {pluralize(done.before, 'conversation')} extracted before" if done.before else "")
+        f"{pluralize(found.passages, 'passage')}, {pluralize(extracted.requests, 'request')} answered"
+        + (f"; {pluralize(extracted.before, 'conversation')} extracted before" if extracted.before else "")
     )
     types = Counter(str(one.value["type"]) for one in layer.judgments if one.criterion == NUGGET)  # type: ignore[index]
     yield f"{pluralize(types.total(), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
@@ -329,7 +329,7 @@ def result_sentences(done: Extracted) -> Iterator[str]:
     if found.unreadable:
         yield (
             f"{pluralize(found.unreadable.total(), 'passage')} without a reply that could be read: "
-            f"{_reason_counts(found.unreadable)}; --tries {done.tries + 1} asks for one more"
+            f"{_reason_counts(found.unreadable)}; --tries {extracted.tries + 1} asks for one more"
         )
     if found.missing:
         yield f"{pluralize(len(found.missing), 'conversation')} left out as incomplete; repeat the command to continue:"
@@ -337,7 +337,7 @@ def result_sentences(done: Extracted) -> Iterator[str]:
             yield f"  {one.key.system}, {one.key.topic}, trial {one.key.trial}: {why}"
         if len(found.missing) > _MOST_LISTED:
             yield f"  and {len(found.missing) - _MOST_LISTED} more"
-    yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"
+    yield f"written to judgments/{extracted.path.name}" if extracted.path else "nothing new to write"
 
 
 def _reason_counts(counted: Mapping[str, int]) -> str:

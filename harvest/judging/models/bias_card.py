@@ -45,12 +45,12 @@ def model_vendor(model: str) -> str:
     return name[:end]
 
 
-def bias_sentences(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield sentences on biases, by criterion. `vendor` made the judge; `answered` has each system's models."""
+def bias_sentences(items: Sequence[Item], vendor: str, system_texts: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield sentences on biases, by criterion. `vendor` made the judge; `system_texts` has each system's models."""
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
         yield from (f"{criterion}: {sentence}" for sentence in _criterion_sentences(own))
-    same = sorted(system for system, models in answered.items() if vendor and vendor in map(model_vendor, models))
+    same = sorted(system for system, models in system_texts.items() if vendor and vendor in map(model_vendor, models))
     if same:
         yield f"own maker: {', '.join(same)} answered as a model of the judge's maker ({vendor})"
 

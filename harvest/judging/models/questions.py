@@ -142,7 +142,7 @@ def item_things(questions: Iterable[Question], judge: Judge, topics: Mapping[str
         messages = item_messages(
             one,
             judge.scale,
-            wanted=topic.request if topic else "",
+            need=topic.request if topic else "",
             guideline=judge.guideline.get(one.criterion, ""),
         )
         asked = tuple(_make_question(messages, number, one.about[0]) for number in range(judge.samples))
@@ -248,9 +248,9 @@ Reply with one JSON object and nothing else, no words before or after it, no cod
 
 
 def item_messages(
-    asked: Question, scale: Sequence[float], *, wanted: str = "", guideline: str = ""
+    asked: Question, scale: Sequence[float], *, need: str = "", guideline: str = ""
 ) -> tuple[Message, ...]:
-    """Return the messages that ask for the score of a nugget, a turn or a conversation. `wanted` is the user's need
+    """Return the messages that ask for the score of a nugget, a turn or a conversation. `need` is the user's need
     as stated by the topic, and `guideline` has additional instructions on the criterion. Raises ValueError for a
     set of conversations and for a user turn."""
     if len(asked.conversations) != 1:
@@ -274,7 +274,7 @@ def item_messages(
         for one in told[:-1][-_EARLIER:]
     ]
     shown += told[-1:]
-    value = {**({"wanted": wanted} if wanted else {}), "conversation": shown, "judge": thing}
+    value = {**({"wanted": need} if need else {}), "conversation": shown, "judge": thing}
     instructions = _ITEM.format(
         name=asked.criterion,
         question=asked.question,

@@ -197,7 +197,7 @@ class Answers(Generic[ReadingT]):
 
 
 async def ask_all(
-    wanted: Iterable[QuestionT],
+    questions: Iterable[QuestionT],
     source: WordingSource,
     kept: KeptReplies,
     how: Asking[QuestionT, ReadingT],
@@ -205,7 +205,7 @@ async def ask_all(
 ) -> Answers[ReadingT]:
     """Ask every question without a stored reply, and call `tell` after each question. Failures of the endpoint
     become `failures`. After ten failures in a row, no further question is asked. Raises StoreError."""
-    once = {one.key: one for one in wanted}
+    once = {one.key: one for one in questions}
     left = iter(once.values())
     readings: dict[str, ReadingT] = {}
     failures: dict[str, str] = {}

@@ -58,7 +58,9 @@ _SHOWN = 4_000  # characters of a document's text that the page shows
 Sameness = Literal["node", "words", "trial"]
 
 
-def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Sameness = "node") -> tuple[Question, ...]:
+def questions(
+    rows: Iterable[Row], assessed: Sequence[Assessed], *, sameness: Sameness = "node"
+) -> tuple[Question, ...]:
     """Merge rows that ask the same question into one question, in the order of their first rows."""
     trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
     sets: dict[tuple[str, str], list[Conversation]] = {}
@@ -67,7 +69,7 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Samene
         sets.setdefault((key.system, key.topic), []).append(one.conversation)
     found: dict[str, Question] = {}
     for row in rows:
-        made = _turn_question(row, trials, same) if "attempt" in row else _set_question(row, sets)
+        made = _turn_question(row, trials, sameness) if "attempt" in row else _set_question(row, sets)
         first = found.get(made.id)
         if first is not None:
             votes = tuple(dict.fromkeys((*first.votes, *made.votes)))

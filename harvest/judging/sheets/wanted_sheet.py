@@ -40,11 +40,11 @@ def is_wanted_sheet(path: str | PathLike[str]) -> bool:
 
 
 def write_wanted_sheet(
-    requests: Mapping[str, str], wanted: Mapping[str, Mapping[str, str]], path: str | PathLike[str]
+    requests: Mapping[str, str], nuggets: Mapping[str, Mapping[str, str]], path: str | PathLike[str]
 ) -> int:
     """Write the topics in `requests`, each with its known nuggets and empty rows. Returns the number of topics. Raises
     the errors of `sheet_file.write_rows`."""
-    sheet_file.write_rows(_rows(requests, wanted), COLUMNS, path)
+    sheet_file.write_rows(_rows(requests, nuggets), COLUMNS, path)
     return len(requests)
 
 
@@ -57,7 +57,7 @@ def _rows(requests: Mapping[str, str], wanted: Mapping[str, Mapping[str, str]]) 
 
 def write_assigned_sheet(
     requests: Mapping[str, str],
-    wanted: Mapping[str, Mapping[str, str]],
+    nuggets: Mapping[str, Mapping[str, str]],
     conversations: Iterable[Conversation],
     path: str | PathLike[str],
 ) -> int:
@@ -65,7 +65,7 @@ def write_assigned_sheet(
     that the order does not reveal the systems. Returns the number of conversations. Raises the errors of
     `sheet_file.write_rows`."""
     place = {topic: i for i, topic in enumerate(requests)}
-    asked = [one for one in conversations if one.key.topic in wanted]
+    asked = [one for one in conversations if one.key.topic in nuggets]
     asked.sort(key=lambda one: (place[one.key.topic], content_hash("harvest-order", one.trial_id)))
     rows = (
         {
@@ -77,7 +77,7 @@ def write_assigned_sheet(
             "id": one.trial_id,
         }
         for one in asked
-        for nugget in wanted[one.key.topic]
+        for nugget in nuggets[one.key.topic]
     )
     sheet_file.write_rows(rows, ASSIGNED_COLUMNS, path)
     return len(asked)

@@ -79,13 +79,13 @@ class Pilot:
     coming: Floats | None = None
 
 
-def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
-    """Estimate the components of variance from a pilot. `where` is the run's path, for messages. Raises InputError
+def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, place: str) -> Pilot:
+    """Estimate the components of variance from a pilot. `place` is the run's path, for messages. Raises InputError
     if the pilot has too few topics, or too few trials of a topic, to separate variance between trials from
     variance between topics."""
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
-        raise InputError(f"{where}: no trial has a value of {trial_values.key_name(key)}", advice="plan without --from")
+        raise InputError(f"{place}: no trial has a value of {trial_values.key_name(key)}", advice="plan without --from")
     tables, recovery = list(by_system.values()), measure.declaration is RECOVERY
     pooled = measure.declaration.pooled
     mean = float(np.nanmean([np.nanmean(table if pooled else _topic_means(table)) for table in tables]))
@@ -94,15 +94,15 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
             "planned by the part of each trial in the error of the ratio; with few topics, compare's interval is wider"
         )
         notes = (*notes, f"{trial_values.key_name(key)} is a ratio of sums: {said}")
-    coming = _recovery_shares(material, list(by_system), where) if recovery else None
+    coming = _recovery_shares(material, list(by_system), place) if recovery else None
     if len(tables) > 1:
         cells = np.stack(tables)
         split = across_systems(cells, level=_UPPER_LEVEL)
-        _refuse_unsplit(split.trial.value, split.trial.interval.note, where, measure.declaration)
+        _refuse_unsplit(split.trial.value, split.trial.interval.note, place, measure.declaration)
         topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
         return Pilot(mean, topic, both, trial, upper_interaction(cells, level=_UPPER_LEVEL), len(tables), notes, coming)
     nested = within_system(tables[0], level=_UPPER_LEVEL)
-    _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where, measure.declaration)
+    _refuse_unsplit(nested.trial.value, nested.trial.interval.note, place, measure.declaration)
     return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, 1, notes, coming)
 
 

@@ -72,17 +72,17 @@ def mean_figures(
         yield MeanFigure(system, reading, value, intervals[column], count, len(means), unassigned)
 
 
-def nugget_recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
+def nugget_recall(importances: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
     """Return the nugget recall of one conversation, in [0, 1], or NaN if no nugget counts in this reading."""
     how, which = reading.split()
-    counted = [text for text, importance in wanted.items() if which == "all" or importance == which]
+    counted = [text for text, importance in importances.items() if which == "all" or importance == which]
     worth = _SUPPORT_VALUES[how]
     return math.fsum(worth.get(said[text], 0.0) for text in counted) / len(counted) if counted else math.nan
 
 
 def recall_figures(
     wanted: Mapping[str, Mapping[str, str]],
-    held: Held,
+    held_nuggets: Held,
     conversations: Sequence[Conversation],
     *,
     seed: int = 0,
@@ -92,7 +92,7 @@ def recall_figures(
     found: list[MeanFigure] = []
     for system in dict.fromkeys(one.key.system for one in conversations):
         own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]
-        said = {id(one): held.get((one.trial_id, one.attempt), {}) for one in own}
+        said = {id(one): held_nuggets.get((one.trial_id, one.attempt), {}) for one in own}
         done = [one for one in own if said[id(one)].keys() == wanted[one.key.topic].keys()]
         cells: dict[str, list[list[float]]] = {one.key.topic: [] for one in done}
         for one in done:

@@ -155,10 +155,15 @@ def _cut_text(text: str, words: Sequence[str]) -> str:
 
 
 def findings_form(
-    findings: ProbeFindings, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
+    findings: ProbeFindings,
+    rows: Sequence[ScoreRow],
+    runs: Sequence[Run],
+    *,
+    level: float,
+    measures: Sequence[str] = (),
 ) -> StudyForm:
     """Return the printable form of the findings. `rows` are the figures, and `level` is the confidence level of
-    intervals. `wanted` names the measures in the tables; () means all."""
+    intervals. `measures` names the measures in the tables; () means all."""
     notes, run = omission_notes(findings), ", ".join(run_names(runs))
 
     def long_rows() -> Iterator[LongRow]:
@@ -169,7 +174,7 @@ def findings_form(
     return StudyForm(
         head={"format": FORMAT, "settings": {"level": level}, "notes": list(notes)},
         rows=long_rows,
-        tables=lambda _: (*finding_tables(findings, rows, wanted), *note_lines(findings)),
+        tables=lambda _: (*finding_tables(findings, rows, measures), *note_lines(findings)),
         sources=sources(runs),
     )
 

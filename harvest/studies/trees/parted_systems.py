@@ -179,12 +179,12 @@ def _remove_tests(found: PartedSystems, why: str) -> PartedSystems:
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
 
-def cut_nodes(tree: ConversationTree, how: Mapping[FoldedTrial, str], systems: Collection[str]) -> Set[int]:
+def cut_nodes(tree: ConversationTree, endings: Mapping[FoldedTrial, str], systems: Collection[str]) -> Set[int]:
     """Return the nodes at which conversations of `systems` were cut short, so that their next step is unknown."""
     return {
         int(node)
         for node, trial in zip(tree.ends, tree.trials, strict=True)
-        if trial.key.system in systems and how.get(trial) in CUT_ENDS
+        if trial.key.system in systems and endings.get(trial) in CUT_ENDS
     }
 
 
@@ -203,7 +203,7 @@ def _test_trees(
     whole = WholeTest(math.nan, math.nan) if cut else whole_tree_test(both, generator(seed, "parting", merge, *names))
     rng = generator(seed, "parting turns", merge, *names)
     try:
-        return whole, node_tests(both, rng, draws=draws, level=alpha, without=cut), ""
+        return whole, node_tests(both, rng, draws=draws, level=alpha, excluded=cut), ""
     except InputError as none:
         nothing = np.full(len(both.tree), np.nan)
         return whole, NodeTests(nothing, nothing, 0, 0, 0, draws), none.what

@@ -143,7 +143,7 @@ def system_figures(
     system: str,
     shares: Mapping[str, float],
     material: Material,
-    wanted: Mapping[Key, Measure],
+    measures: Mapping[Key, Measure],
     values: Values,
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
@@ -167,7 +167,7 @@ def system_figures(
         sides[REWEIGHTED] = weights
     topics = [topic.id for topic in material.topics.topics]
     figures: list[Figure] = []
-    for key, measure in wanted.items():
+    for key, measure in measures.items():
         cells = values.get(key, {})
         lost = lost_attempts(key, measure, system, {system: values}, material, topics).losses_in_comparison(
             ""

@@ -47,16 +47,17 @@ class RecordedUsers:
         built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
-    def find(self, wanted: str) -> tuple[str, EnumerableUser]:
-        """Return a user and the printed name of this user. `wanted` is a user of the run, or a YAML file with users
-        of the protocol. Raises InputError for an unknown name."""
-        if wanted in self.names:
-            return wanted, self.build(wanted)
-        path = Path(wanted)
+    def find(self, name_or_file: str) -> tuple[str, EnumerableUser]:
+        """Return a user and the printed name of this user. `name_or_file` is a user of the run, or a YAML file with
+        users of the protocol. Raises InputError for an unknown name."""
+        if name_or_file in self.names:
+            return name_or_file, self.build(name_or_file)
+        path = Path(name_or_file)
         if not path.is_file():
             known = ", ".join(self.names)
             raise InputError(
-                f"this run has no user {wanted!r}, and there is no such file{suggestion(wanted, self.names)}",
+                f"this run has no user {name_or_file!r}, and there is no such file"
+                f"{suggestion(name_or_file, self.names)}",
                 place=Place(str(self.run.path)),
                 allowed=f"{known}, or a YAML file of users" if known else "a YAML file of users",
             )

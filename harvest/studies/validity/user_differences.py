@@ -107,11 +107,13 @@ def _has_event(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> boo
     return turn.fault == rate and not (rate == OWN_WORDS and (turn.key.topic, turn.place) in settled)
 
 
-def first_suspect_turns(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
+def first_suspect_turns(
+    turns: Sequence[WordedTurn], other_turns: Sequence[WordedTurn], rate: str
+) -> Mapping[TrialKey, int]:
     """Return, by trial, the first turn at which the other system's user might have spoken differently: the turn
     with the differing words or, if the user left, the turn after the last."""
-    settled = faultless_strata((*turns, *others))
-    voices = {turn.model for turn in (*turns, *others)}
+    settled = faultless_strata((*turns, *other_turns))
+    voices = {turn.model for turn in (*turns, *other_turns)}
     found: dict[TrialKey, int] = {}
     for turn in turns:
         if rate == LEFT:

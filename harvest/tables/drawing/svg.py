@@ -85,12 +85,12 @@ def triangle(x: float, y: float, ink: str = "ink", *, size: float = 5.0, filled:
 
 
 def paragraphs(
-    said: Sequence[str], wide: float, top: float, *, size: float = 12.0, ink: str = "dim", bold: bool = False
+    sentences: Sequence[str], wide: float, top: float, *, size: float = 12.0, ink: str = "dim", bold: bool = False
 ) -> tuple[list[str], float]:
     """Draw paragraphs from the y coordinate `top`, with lines of at most `wide` pixels. Returns the elements and
     their lower end."""
     found = []
-    for what in said:
+    for what in sentences:
         for words in break_lines(what, wide / (1.12 if bold else 1), size, _LINES):
             top += size * 1.4
             found.append(text(MARGIN, top - size * 0.35, words, size, ink, bold=bold))

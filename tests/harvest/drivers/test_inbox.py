@@ -295,7 +295,7 @@ async def test_a_message_without_words_is_an_answer() -> None:
     assert reply.turn.first_seconds is not None
 
 
-async def test_it_is_not_quiet_while_nothing_can_be_received() -> None:
+async def test_an_inbox_is_not_quiet_while_nothing_can_be_received() -> None:
     unheard = [response("503 No", "no", "Retry-After: 0")] * 20
     answers = [_json({}), _messages(OWN, BY), *unheard, *[_messages(*TWO)] * 99]
     (reply,), _ = await _say(iter(answers), EACH)

@@ -58,7 +58,7 @@ def test_each_system_is_a_suite_and_each_deciding_figure_a_case() -> None:
     [(CHANGED, 1, 1), (DOWN, 3, 1), (SAME, 0, 0), (UNSURE, 0, 0)],
     ids=lambda one: str(one)[:20],
 )
-def test_it_fails_exactly_if_the_exit_code_does(notice: Notice, code: int, red: int) -> None:
+def test_the_report_fails_exactly_if_the_exit_code_does(notice: Notice, code: int, red: int) -> None:
     found = read_back(bulletin(notice, code=code))
     assert found.failures + found.errors == red
     assert bool(red) == bool(code)

@@ -14,7 +14,7 @@ from tests.support.listening import listening
 from topics.errors import InputError
 
 
-def test_it_gets_the_verdict_and_the_figures() -> None:
+def test_a_webhook_gets_the_verdict_and_the_figures() -> None:
     told = bulletin(CHANGED, code=1, verdict="changed", details=("answered as a-model-of-its-own",))
     with listening() as hook:
         assert send(told, hook.url) == ""

@@ -122,7 +122,7 @@ def test_follow_ups_refer_to_the_topic_so_far() -> None:
             assert set(urls(parrot.answer(text))) <= shelf
 
 
-def test_it_admits_not_knowing_what_is_not_in_its_catalogue() -> None:
+def test_a_parrot_admits_not_knowing_what_is_not_in_its_catalogue() -> None:
     parrot = session()
     assert parrot.answer(MORE).text == UNKNOWN  # no topic yet
     parrot.answer(topics()[0].request)

@@ -46,7 +46,7 @@ def sections(page: Path) -> set[str]:
     return {name for name in ("compared", "watched", "trees", "variance") if f'<section id="{name}"' in text}
 
 
-def test_of_two_runs(tmp_path: Path, calls: Calls) -> None:
+def test_a_report_of_two_runs_prepares_each_once(tmp_path: Path, calls: Calls) -> None:
     first, second = (small_run(tmp_path / name) for name in ("jan", "feb"))
     calls.clear()  # playing and blessing gather, too
     command.write_report((first, second), tmp_path / "page.html", [])
@@ -54,7 +54,7 @@ def test_of_two_runs(tmp_path: Path, calls: Calls) -> None:
     assert calls == {(step, run): 1 for step in STEPS for run in (first, second)}
 
 
-def test_of_a_run_against_its_baseline(tmp_path: Path, calls: Calls) -> None:
+def test_a_report_against_a_baseline_prepares_each_run_once(tmp_path: Path, calls: Calls) -> None:
     run = copied_run(tmp_path)
     assert harvest("watch", "bless", run, "--out", tmp_path / "baseline.json", "--by", "me").returncode == 0
     calls.clear()  # playing and blessing gather, too

@@ -110,7 +110,7 @@ def test_a_code_in_groups_of_five_is_found(secret: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("size", [100, 10_000, 1_200_000])
-def test_it_is_found_in_short_and_in_long_texts(size: int) -> None:
+def test_a_secret_is_found_in_short_and_in_long_texts(size: int) -> None:
     draw = random.Random(size)
     secret = SECRETS[0]
     for code in ("hex with blanks", "base64 twice", "base32"):

@@ -34,7 +34,7 @@ def test_the_alpha_of_values_without_an_order_is_that_of_nominal_data_as_printed
     assert (found.things, found.scored) == (11, 11)
 
 
-def test_of_two_values_alpha_and_its_interval_are_those_of_scores_of_0_and_1() -> None:
+def test_alpha_and_its_interval_for_two_values_are_those_of_scores_of_0_and_1() -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, 60)
     rows = [[float(one), float(one if rng.random() < 0.8 else 1 - one)] for one in truth]
@@ -46,7 +46,7 @@ def test_of_two_values_alpha_and_its_interval_are_those_of_scores_of_0_and_1() -
     assert values.equal == scores.equal
 
 
-def test_of_scores_of_0_and_1_it_is_the_alpha_of_binary_data_as_printed_in_krippendorff_2011() -> None:
+def test_alpha_of_scores_of_0_and_1_is_that_of_binary_data_as_printed_in_krippendorff_2011() -> None:
     """Two observers, ten articles, binary data: 0.095."""
     one, two = "0 1 0 0 0 0 0 0 1 0", "1 1 1 0 0 1 0 0 0 0"
     found = agreement(zip(map(float, one.split()), map(float, two.split()), strict=True))
@@ -66,7 +66,7 @@ def test_does_not_apply_is_a_judgment_that_can_be_shared_and_not_a_score() -> No
 
 
 @given(ROWS)
-def test_it_equals_the_definition_over_ordered_pairs_and_who_said_what_does_not_matter(
+def test_alpha_equals_its_definition_over_ordered_pairs_in_any_order_of_people(
     rows: list[list[float | None]],
 ) -> None:
     found = agreement(rows)

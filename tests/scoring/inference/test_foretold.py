@@ -134,7 +134,7 @@ def test_the_interval_is_valid_in_hostile_worlds(world: str, pair: tuple[str, st
         assert enough(given, held), (size, given, held)
 
 
-def test_it_is_given_if_weights_are_light_and_mostly_refused_if_they_are_heavy() -> None:
+def test_an_interval_is_given_if_weights_are_light_and_mostly_refused_if_they_are_heavy() -> None:
     light = holds("first", ("patient", "middling"), (45, 4), 60)[0]
     heavy = holds("first", ("hasty", "patient"), (6, 5), 60)[0]
     assert light == 60

@@ -27,7 +27,7 @@ def test_the_figures_are_those_computed_by_hand() -> None:
 
 
 @given(SHARES)
-def test_it_is_the_mean_over_pairs_of_topics(rows: list[list[int]]) -> None:
+def test_the_chance_is_the_mean_over_pairs_of_topics(rows: list[list[int]]) -> None:
     each = as_shares(rows)
     pairs = [float(one @ other) for one, other in combinations(each, 2)]
     assert same_kind_chance(each) == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)

@@ -104,7 +104,9 @@ def test_the_order_of_topics_changes_nothing(
 
 
 @given(answered())
-def test_it_does_not_matter_which_answer_is_called_useful(topics: tuple[list[int], list[int], int]) -> None:
+def test_the_interval_does_not_depend_on_which_answer_is_called_useful(
+    topics: tuple[list[int], list[int], int],
+) -> None:
     useful, below, trials = topics
     one = of(useful, trials, below=below)
     other = of([most - count for count, most in zip(useful, below, strict=True)], trials, below=below)
@@ -127,7 +129,7 @@ def test_if_nothing_goes_wrong_the_interval_is_the_exact_one_of_the_topics(topic
 
 
 @pytest.mark.parametrize("topics", [4, 8, 15, 45, 200])
-def test_it_covers_for_any_share_of_topics_that_always_fail(topics: int) -> None:
+def test_the_interval_covers_for_any_share_of_topics_that_always_fail(topics: int) -> None:
     """Exactly, from the binomial law of how many do: at least .93 for every share, with three quarters of a topic."""
     good = np.arange(topics + 1)
     low, high = share_ends((np.arange(topics)[:, None] < good).astype(float), np.ones((topics, topics + 1)), 0.95)
@@ -140,7 +142,7 @@ def test_it_covers_for_any_share_of_topics_that_always_fail(topics: int) -> None
     ("topics", "trials", "shares", "rates"),
     [(5, 20, (0.2, 0.8), (0.1, 0.95)), (15, 5, (0.1, 0.9), (0.05, 0.98)), (5, 20, (0.1, 0.9), (0.05, 0.98))],
 )
-def test_it_covers_for_topics_of_two_kinds(
+def test_the_interval_covers_for_topics_of_two_kinds(
     topics: int, trials: int, shares: tuple[float, float], rates: tuple[float, float]
 ) -> None:
     rng = np.random.default_rng(4)

@@ -136,7 +136,7 @@ def test_an_unknown_term_gives_one_message(term: str) -> None:
     assert str(caught.value).startswith(BAD[term])
 
 
-def test_it_is_scored_from_imported_annotations_and_needs_their_schema(tmp_path: Path) -> None:
+def test_the_utility_is_scored_from_imported_annotations_and_needs_their_schema(tmp_path: Path) -> None:
     written(tmp_path, SAID, TYPES)
     assert harvest("data", "import", "--format", "dialeval", "desk.json", "--out", "run", cwd=tmp_path).returncode == 0
     done = harvest("score", "run", "--schema", "dialeval-nuggets", "-m", "UCH(L=10), UCH(customer, L=10)", cwd=tmp_path)

@@ -154,7 +154,7 @@ def test_the_first_of_two_texts_for_an_intent_is_opened_and_a_text_without_an_in
     assert "1 text behind a link of unknown intent" in by_gold.note, "its address is no entity"
 
 
-def test_without_links_for_the_intents_it_is_u_ia_and_without_any_text_it_is_undefined() -> None:
+def test_without_links_for_the_intents_m_is_u_ia_and_without_any_text_it_is_undefined() -> None:
     other = Source("https://films.example/more", "more", text="x y z")
     assert measured(told(other)).value == pytest.approx(measured(told(), "U-IA(INTENT, L=20)").value)
     for talk in (
@@ -180,7 +180,9 @@ PLACES = st.lists(st.sampled_from([OLD, FRENCH, NEW, "a", "word"]), max_size=9)
 
 
 @given(PLACES, st.lists(st.tuples(st.sampled_from(["Asia", "Europe", "x"]), PLACES), min_size=1, max_size=3))
-def test_it_is_m_of_the_trailtexts_of_the_intents(first: list[str], links: list[tuple[str, list[str]]]) -> None:
+def test_the_measure_by_intent_is_m_of_the_trailtexts_of_the_intents(
+    first: list[str], links: list[tuple[str, list[str]]]
+) -> None:
     """The trailtexts are made by the functions of the paper's summaries, word by word."""
     hrefs = [f"https://films.example/{number}" for number in range(len(links))]
     talk = conversation(("?", " ".join([*first, *hrefs, *first])))

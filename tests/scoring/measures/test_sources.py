@@ -122,7 +122,7 @@ def test_names_with_other_characters_are_quoted() -> None:
     assert values(PLAYED, *found) == found
 
 
-def test_without_citations_it_is_undefined_and_not_zero() -> None:
+def test_a_share_without_citations_is_undefined_and_not_zero() -> None:
     rows = whole(scored([conversation(answer())], "%sourced", "%citations(kind, news)", "GF_sources(kind)", "domains"))
     assert (rows["%sourced"].value, rows["domains"].value) == (0, 0)
     assert math.isnan(rows["%citations(kind, news)"].value)

@@ -68,7 +68,7 @@ def test_the_shares_are_the_mean_of_the_annotators_distributions(conversation: C
     assert found == {"CNUG0": (0.375, 2), "CNUG": (0.375, 2), "CNUG*": (0.125, 2), "CNaN": (0.125, 2)}
 
 
-def test_unjudged_turns_are_in_no_share_and_without_judgments_it_is_undefined(conversation: Conversation) -> None:
+def test_unjudged_turns_are_in_no_share_and_a_share_without_judgments_is_undefined(conversation: Conversation) -> None:
     assert shares(conversation, layer("anna", conversation, "CNUG0", ""))["CNUG0"] == (1.0, 1)
     assert shares(conversation, layer("anna", conversation, "CNUG0", "unsure"))["CNUG0"] == (1.0, 1)
     assert shares(conversation, layer("anna", conversation, "CNUG0", None))["CNUG0"] == (1.0, 1)

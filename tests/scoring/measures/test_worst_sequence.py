@@ -58,7 +58,7 @@ def test_the_length_of_a_sequence_can_be_chosen_and_a_short_conversation_is_one_
     assert n == 5
 
 
-def test_turns_without_a_score_are_in_no_mean_and_without_any_score_it_is_undefined() -> None:
+def test_turns_without_a_score_are_in_no_mean_and_a_mean_without_any_score_is_undefined() -> None:
     assert worst("worst_sequence(Coherence, turns=2)", 1, None, 0.5, None, None)[:2] == (0.5, 2)
     assert worst("worst_sequence(Coherence, turns=3)", 1, None, 0.5)[0] == 0.75
     assert (
@@ -71,7 +71,7 @@ def test_turns_without_a_score_are_in_no_mean_and_without_any_score_it_is_undefi
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=7), st.integers(1, 8))
-def test_it_lies_between_the_worst_turn_and_the_mean_of_all_parts_of_its_length(
+def test_the_worst_sequence_lies_between_the_worst_turn_and_the_mean_of_all_parts_of_its_length(
     quarters: list[int], turns: int
 ) -> None:
     scores = [one / 4 for one in quarters]

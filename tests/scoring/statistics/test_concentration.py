@@ -24,7 +24,7 @@ def test_unequal_counts_agree_with_a_hand_calculation() -> None:
     assert gini([2, 1, 1]) == pytest.approx(1 / 6)
 
 
-def test_without_counts_it_is_undefined() -> None:
+def test_concentration_without_counts_is_undefined() -> None:
     assert math.isnan(entropy([]))
     assert math.isnan(gini([0, 0]))
 

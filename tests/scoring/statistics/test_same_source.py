@@ -64,7 +64,7 @@ def test_other_words_for_the_same_labels_are_found() -> None:
 
 
 @pytest.mark.soak
-def test_of_a_thousand_equal_parrots_one_in_twenty_is_called_another() -> None:
+def test_one_in_twenty_of_a_thousand_equal_parrots_is_called_another() -> None:
     assert shares(1000, 400) <= 0.06
     assert shares(300, 400, trials=(10, 3)) * 300 <= stats.binom.ppf(0.999, 300, 0.05)
 

@@ -102,7 +102,7 @@ def test_the_terms_of_all_nodes_add_up_to_the_divergence_of_whole_paths(
 
 @settings(max_examples=20)
 @given(TRIALS, TRIALS)
-def test_it_does_not_matter_how_the_trees_were_merged_or_which_side_is_first(
+def test_the_result_does_not_depend_on_how_the_trees_were_merged_or_which_side_is_first(
     first: dict[str, list[str]], second: dict[str, list[str]]
 ) -> None:
     if not first.keys() & second.keys():

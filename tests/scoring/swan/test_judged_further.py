@@ -125,7 +125,7 @@ def test_conciseness_by_correctness_is_the_mean_correctness_of_the_claims_times_
     assert found == {1: pytest.approx(0.5), 2: pytest.approx(math.exp(-1))}, "nobody judged the claim of turn 3"
 
 
-def test_of_two_turns_with_the_same_correct_claim_the_longer_one_is_less_concise() -> None:
+def test_the_longer_of_two_turns_with_the_same_correct_claim_is_less_concise() -> None:
     answers = [f"It is old.\n\n# {filler(words - 4)}" for words in (100, 250, 300, 400)]
     found = conciseness({(turn, "It is old."): 1.0 for turn in range(1, 5)}, *answers)
     assert found == {1: 1.0, 2: 1.0, 3: pytest.approx(math.exp(-0.2)), 4: pytest.approx(math.exp(-0.6))}

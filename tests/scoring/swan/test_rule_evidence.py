@@ -37,7 +37,7 @@ def test_a_score_comes_with_its_reason_and_its_words() -> None:
     assert "Please name three films."[12:23] == "three films"
 
 
-def test_without_anything_to_judge_it_is_undefined_and_says_why() -> None:
+def test_a_rule_without_anything_to_judge_is_undefined_and_says_why() -> None:
     assert scores("Sufficiency", ("Who wrote Emma?", "Jane Austen.")) == []
     assert math.isnan(wan([], "Sufficiency", SCHEMA["Sufficiency"].weighting).value)
     assert "asked_count: the user turn asks for no number of things" in SCHEMA["Sufficiency"].reasons_without_score

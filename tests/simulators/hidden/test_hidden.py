@@ -136,7 +136,7 @@ def test_the_played_user_has_the_fitted_likelihood(hidden_user: HiddenUser) -> N
     assert played_bits(hidden_user, others, "labels") == pytest.approx(exact, rel=1e-9)
 
 
-def test_it_keeps_every_promise(hidden_user: HiddenUser) -> None:
+def test_a_hidden_state_user_keeps_every_promise(hidden_user: HiddenUser) -> None:
     assert_conforms(hidden_user, [SCENARIO])
     assert set(walk(hidden_user, SCENARIO, depth=3)) == {"ask", "insist", "left"}
 

@@ -127,7 +127,7 @@ def _some_words(prompt: Prompt) -> Sample:
 
 
 @pytest.mark.parametrize("user", [build(PLAIN, agenda()), build(FREELY), HumanUser()], ids=["policy", "free", "human"])
-def test_it_keeps_every_promise_of_a_user(user: User) -> None:
+def test_a_model_user_keeps_every_promise_of_a_user(user: User) -> None:
     assert_conforms(SuppliedUser(user, _some_words), [Scenario(MOVIES)])
 
 

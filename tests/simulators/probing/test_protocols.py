@@ -80,7 +80,7 @@ def test_a_shipped_protocol_fits_every_shipped_topic(name: str) -> None:
 @pytest.mark.parametrize("trials", [2, pytest.param(5, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_played_to_an_end_for_any_answers(name: str, system: str, trials: int) -> None:
+def test_a_protocol_is_played_to_an_end_for_any_answers(name: str, system: str, trials: int) -> None:
     protocol = load_protocol(name)
     for trial in range(trials):
         actions = list(_played(name, SYSTEMS[system], trial))

@@ -204,7 +204,7 @@ def test_the_first_line_is_about_topics_like_these_and_the_second_about_these_to
     assert advice(every)[0].startswith("Neither, if it is to hold for these topics alone: found in ")
 
 
-def test_of_designs_with_the_same_cost_the_more_powerful_one_is_named(audit: str) -> None:
+def test_the_more_powerful_of_two_designs_with_the_same_cost_is_named(audit: str) -> None:
     study = planned(audit, detect=16, topics=(40, 80), trials=(5, 10))
     powers = {str(one): one.power["like-these"].found for one in study.grid.designs if one.turns == 1600}
     assert 0.8 < powers["40 topics × 10 trials"] < powers["80 topics × 5 trials"]

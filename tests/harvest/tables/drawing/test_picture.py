@@ -395,7 +395,7 @@ def test_no_text_overlaps_another_or_leaves_its_box_in_a_browser(
     assert found == []
 
 
-def test_it_follows_the_theme_of_the_page_and_scrolls_if_it_would_be_too_small(browser: Browser) -> None:
+def test_a_picture_follows_the_theme_of_the_page_and_scrolls_if_it_would_be_too_small(browser: Browser) -> None:
     svg = drawn(labelled())
     ground = "getComputedStyle(document.querySelector('svg > rect')).fill"
     for scheme, media, colour in (
