@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from protocols.answer import Offer
+from topics.late_pattern import lazy_pattern
 from topics.patterns import check_searchable
 
 # `press: first`
@@ -26,7 +27,7 @@ _SAYS_SOMETHING = frozenset(
     {"reply", "quickreply", "button", "card", "postback", "imback", "messageback", "say", "choice", "option"}
     | {"text", "message", "suggestion", "suggestedaction", "intent", "dropdown", "select"}
 )
-_ADDRESS = re.compile(
+_ADDRESS = lazy_pattern(
     r"(?i)[a-z][a-z0-9+.-]{1,30}://|^\s*//|^\s*www\.|^\s*(?:tel|mailto|sms|callto|javascript|data|blob|file|geo|whatsapp"
     r"|skype|facetime|intent|market):"
 )
@@ -79,7 +80,7 @@ _WORDS: Mapping[str, str] = {
 # Languages whose words of buying, booking, sending and deleting are known.
 LANGUAGES = tuple(_WORDS)
 _SPACED = "|".join(words for language, words in _WORDS.items() if language not in ("ja", "zh"))
-_FORBIDDEN = re.compile(rf"(?<!\w)(?:{_SPACED})(?!\w)|{_WORDS['ja']}|{_WORDS['zh']}")
+_FORBIDDEN = lazy_pattern(rf"(?<!\w)(?:{_SPACED})(?!\w)|{_WORDS['ja']}|{_WORDS['zh']}")
 
 
 def normal_title(title: str) -> str:

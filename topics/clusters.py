@@ -5,7 +5,6 @@ covers only .6 to .8 of a nominal .95. A topic may therefore name its `cluster`,
 their units. Harvest cannot know which topics get similar answers, but it can report nearly equal requests.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,11 +12,12 @@ from itertools import chain, combinations
 from typing import TypeVar
 
 from topics.counting import pluralize
+from topics.late_pattern import lazy_pattern
 from topics.topic import Topic, TopicSet
 
 _Item = TypeVar("_Item")
 # A word, or a character of a script that is written without spaces.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
+_WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
 
 # The smallest share of words, without the frame, that nearly equal requests have in common.
 _SHARED_SHARE = 0.6

@@ -4,7 +4,6 @@ Only the first 10,000 URLs and links in the first million characters are searche
 and is far more than a person reads.
 """
 
-import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from protocols.answer import Answer
 from protocols.rules.contains import SPACED
 from topics.addresses import canonical_url
 from topics.kinds import KINDS, UrlKind
+from topics.late_pattern import lazy_pattern
 from topics.links import MOST_LINKS, find_urls
 from topics.topic import Topic
 
@@ -25,7 +25,7 @@ _SEARCHED = 1_000_000  # characters; the note says so if there are more
 # Number of places of one anchor that are tried: "Up" may be the beginning of many words.
 _MOST_TRIED = 20
 # Two adjacent letters of scripts that put spaces between words: they belong to one word.
-_WITHIN_WORD = re.compile(SPACED * 2)
+_WITHIN_WORD = lazy_pattern(SPACED * 2)
 # Largest number of anchors that are searched: each search can go through the whole text.
 _MOST_ANCHORS = 200
 

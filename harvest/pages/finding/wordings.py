@@ -6,9 +6,11 @@ anywhere. A star at the end of a phrase allows the word to continue."""
 import re
 from functools import cached_property, lru_cache
 
+from topics.late_pattern import lazy_pattern
+
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_LETTERS = re.compile(r"[^a-z]+")
-_NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # Thai, kana, Han, Hangul
+_NO_SPACES = lazy_pattern(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # Thai, kana, Han, Hangul
 _LONGEST = 4000  # characters searched for phrases
 
 
