@@ -29,10 +29,12 @@ def read_greeting(page: Page, composer: Node) -> tuple[Answer | None, tuple[tupl
         for offer, node in zip(turn.beside.offers, turn.buttons, strict=True)
         if node.id in page.by_id and not NEW_CHAT.is_all(offer.title)
     }
-    if not turn.text and not offered:
+    # The name of the conversation is nothing that was said.
+    named = {node.text for bubble in bubbles for node in bubble.walk() if node.tag == "label"}
+    answer = Answer("") if turn.text in named else turn.answer
+    if not answer.text and not offered:
         return None, ()
-    offers = tuple(offer for offer, _ in offered.values())
-    return replace(turn.answer, offers=offers), tuple(offered.values())
+    return replace(answer, offers=tuple(offer for offer, _ in offered.values())), tuple(offered.values())
 
 
 def _conversation(page: Page, composer: Node) -> list[Node]:
