@@ -3,7 +3,8 @@
     PYTHONPATH=tests python -m tests.servers.deep_chat BACK_END BUNDLE [PORT]
 
 / streams (server-sent events), /plain takes each reply whole, /socket speaks over a WebSocket; `?names` adds names
-and avatars, `?greeting` a message before the first turn. The chat lives in an open shadow root. Every load of a page
+and avatars, `?greeting` a message before the first turn, `?starters` one with buttons, and `/plain?files` a button for
+files. The chat lives in an open shadow root. Every load of a page
 is a session of its own.
 """
 
@@ -18,7 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.servers.asking import BackEndError, asked, pieces
+from tests.servers.asking import BackEndError, asked, pieces, with_files
+from tests.servers.local_http import Asked
 from tests.servers.websocket import WebSocket, upgraded
 
 PAGE = """<!DOCTYPE html>
@@ -43,6 +45,10 @@ if (mode === "socket") {
 customElements.whenDefined("deep-chat").then(() => {  // earlier, properties would hide those of the element
   if (wanted.has("names")) { chat.names = true; chat.avatars = true; }
   if (wanted.has("greeting")) chat.introMessage = {text: "Hello! What can I do for you?"};
+  const starter = (text) => `<button class="deep-chat-button deep-chat-suggestion-button">${text}</button>`;
+  const starters = ["What is on?", "Where are you?"].map(starter).join(" ");
+  if (wanted.has("starters")) chat.introMessage = {html: `<p>Hello! Choose one, or write.</p>${starters}`};
+  if (wanted.has("files")) chat.mixedFiles = true;
   chat.connect = connect;
 });
 </script>
@@ -69,8 +75,19 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(404, b"not here")
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        session, text = body["session"], body["messages"][-1]["text"]
+        sent, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
+        if kind.startswith("multipart/"):
+            parts = Asked("POST", self.path, {"content-type": kind}, sent).parts
+            given = [
+                (one.get_param("name", header="content-disposition"), one.get_payload(decode=True)) for one in parts
+            ]
+            fields = {name: data for name, data in given if isinstance(data, bytes)}
+            files = [data for name, data in given if name == "files" and isinstance(data, bytes)]
+            text = json.loads(fields["message1"])["text"] if "message1" in fields else ""
+            session, text = fields["session"].decode(), with_files(text, files)
+        else:
+            body = json.loads(sent)
+            session, text = body["session"], body["messages"][-1]["text"]
         with contextlib.suppress(ConnectionError):
             try:
                 (self.stream if self.path == "/chat/stream" else self.plain)(session, text)

@@ -195,7 +195,8 @@ class Desk:
 
 @contextmanager
 def serving_desk() -> Iterator[Desk]:
-    """A server of the page, which answers each turn with the names of the files that came with it."""
+    """A server of the page, which answers each turn with the names of the files that came with it, and `Its name?` with
+    nothing else."""
     desk = Desk()
 
     class Handler(QuietHandler):
@@ -233,7 +234,8 @@ def serving_desk() -> Iterator[Desk]:
         def _answer(self, asked: dict[str, Any]) -> None:
             files = [desk.stored[number] for number in asked["files"]]
             desk.said.append((asked["text"], files))
-            self._send(200, f"I was sent {', '.join(name for name, _, _ in files) or 'nothing'} with it.")
+            names = ", ".join(name for name, _, _ in files) or "nothing"
+            self._send(200, names if asked["text"] == "Its name?" else f"I was sent {names} with it.")
 
         def _send(self, status: int, body: str, kind: str = "text/plain; charset=utf-8") -> None:
             data = body.encode()

@@ -36,7 +36,7 @@ SOCKETS = ("nicegui", "shiny", "panel")
 REQUESTS = ("mesop", *KITS)
 NEW = (*SOCKETS, *REQUESTS)
 """Those only test_interfaces.py counts over: three whose turns go over a web socket, three whose turns are requests."""
-TAKING_FILES = ("gradio", "streamlit", "chainlit")
+TAKING_FILES = ("deep-chat", "gradio", "streamlit", "chainlit")
 BACK_ENDS = ("scenario", "alice")
 
 
@@ -153,7 +153,7 @@ def interface_to(name: str, back_end: BackEnd, *, files: bool = False) -> Iterat
         bundle = DEEP_CHAT.folder() / "dist" / "deepChat.bundle.js"
         command = [sys.executable, "-m", "tests.servers.deep_chat", back_end.url, str(bundle)]
         with served(command) as port:
-            yield Interface(name, f"http://127.0.0.1:{port}/", back_end)
+            yield Interface(name, f"http://127.0.0.1:{port}/{'plain?files' if files else ''}", back_end)
         return
     if name == "n8n-chat":
         from tests.servers.npm_package import N8N_CHAT

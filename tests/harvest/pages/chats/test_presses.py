@@ -22,6 +22,7 @@ from harvest.systems.driver import (
 from protocols.answer import Offer
 from tests.harvest.cli.test_menu import AUDIT, assert_is_the_graph, walked
 from tests.servers.menu_bots import serving_menu
+from tests.support.interfaces import interface
 
 QUIET = 0.6  # seconds; the page writes its answers at once
 
@@ -105,3 +106,25 @@ def test_the_graph_of_a_page_is_recovered_from_its_greeting(server: tuple[str, l
     (tmp_path / "audit.yaml").write_text(f"{AUDIT}  - {{name: page, driver: browser, options: {options}}}\n")
     assert_is_the_graph(walked(tmp_path, "--least", 1, "--greeting"), "page")
     assert server[1] == []
+
+
+async def test_the_starters_of_an_interface_of_others_are_heard_and_pressed() -> None:
+    with interface("deep-chat") as page:
+        options = {"url": f"{page.url}?starters", "evidence": (), "greets": True}
+        driver = build_driver("browser", options, Surroundings("page", Path()))
+        session: Session = await driver.open(Opening("page", "M002", 1, 1))
+        assert isinstance(session, Greeting)
+        assert isinstance(session, Pressing)
+        heard = session.greeting
+        assert heard is not None
+        assert (heard.text, [one.title for one in heard.offers]) == (
+            "Hello! Choose one, or write.",
+            ["What is on?", "Where are you?"],
+        )
+        replies = [await session.press(heard.offers[1]), await session.say("and now?")]
+        await session.close()
+        await driver.close()
+        truths = page.truth()
+    assert [one.text for one in truths] == ["Where are you?", "and now?"]
+    assert [one.turn.answer.text for one in replies] == [one.answer for one in truths]
+    assert replies[0].turn.greeting_offers == heard.offers

@@ -116,6 +116,11 @@ async def test_several_files_of_any_type_go_with_a_first_turn(browser: Browser, 
     assert desk.said[-1] == ("Read these", told(*files))
 
 
+async def test_the_name_of_a_file_may_be_the_answer(browser: Browser, desk: Desk, tmp_path: Path) -> None:
+    async with talking(browser, desk.address("hidden", "after")) as session:
+        assert (await sent(session, "Its name?", made(tmp_path, "b.txt"))).turn.answer.text == "b.txt"
+
+
 async def test_a_site_file_names_the_field_and_the_sign(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     async with talking(browser, desk.address("menu"), attach="[role=menuitem]:last-child", attached=".chip") as session:
         with pytest.raises(Denied, match="cannot-attach"):  # it is shown only once the menu is open
