@@ -54,12 +54,19 @@ export const showRun = (run, left) => {
   drawHead(run, details || live.get(run.key));
   if (details) drawAttempts(run);
   const row = details && left ? rowOf(run, left) : null;
-  if (row) {
-    row.scrollIntoView({ block: "center" });
-    row.focus({ preventScroll: true });
-  }
-  fetchRun(run);
+  if (row) row.focus({ preventScroll: true });
+  const centre = () => { if (row) centreFocus(3); };
+  centre();
+  fetchRun(run).then(centre);
   return row !== null;
+};
+
+// Several times, as rows that were never on the screen have the height that was guessed for them.
+const centreFocus = (frames) => {
+  const row = at("one").querySelector(".attempts a:focus");
+  if (!row) return;
+  row.scrollIntoView({ block: "center", behavior: "instant" });
+  if (frames) requestAnimationFrame(() => centreFocus(frames - 1));
 };
 
 const rowOf = (run, left) => {
