@@ -148,6 +148,8 @@ class Reasons:
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
             stamped = bool(hints_last(element) & _STAMP_WORDS) or element.tag == "time"
+            # Below the words, a class for names or data may be that of a source.
+            stamped = stamped and (first or phrases.is_time(text) or not is_citation(element))
             # A page may make names like the words, in smaller letters.
             heads = first and inside < len(near) and self._is_small_heading(near[0], near[inside])
             said = bool(element.classes) and kind(element) in self.example.said and not heads

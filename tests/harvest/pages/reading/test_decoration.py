@@ -538,12 +538,16 @@ LONG = "What the new rules on tenancy mean for you and for your landlord"
         '<a class="card" href="https://a.org/1"><div class="t">The new rules</div><div class="d">a.org</div></a>',
         '<div class="card"><a href="https://a.org/1"><b class="t">The new rules</b><i class="d">a.org</i></a></div>',
         f'<small><a href="https://a.org/1">{LONG}</a></small>',
+        '<div class="meta"><a href="https://a.org/1">a.org</a></div>',
+        '<div class="source-name"><a href="https://a.org/1">The rules</a></div>',
+        '<div class="date"><a href="https://a.org/1">a.org, 3 May 2024</a></div>',
         '<div class="chips"><a class="c" href="https://a.org/1">a.org</a><a class="c" href="https://b.org">b</a></div>',
     ],
 )
 def test_a_source_that_several_answers_show_is_in_each_of_them(sources: str) -> None:
     first, *later = turns(*(f'<div class="text">It may rise by {n} per cent a year.</div>{sources}' for n in range(4)))
     assert first.links
+    assert read(f"<p>It may.</p>{sources}", '<div class="name">You</div><p>{said}</p>').links == first.links
     for turn in later:
         assert turn.links == first.links
         assert turn.text.partition("\n")[2] == first.text.partition("\n")[2]
