@@ -84,7 +84,7 @@ class Scale:
         filled: bool = True,
         more: tuple[str, ...] = (),
     ) -> Bar:
-        """Return a row with a difference. `matters` is the smallest one that matters, or NaN."""
+        """Return a row with a difference. `matters` is the smallest difference that matters, or NaN."""
         zero = self._place(0.0)
         found = self.bar(label, said, values, of=of, series=DIFFERENCE)
         return replace(found, zero=zero, band=self._place(matters) - zero, filled=filled, more=more)

@@ -224,7 +224,7 @@ class Segment:
                 exhibits[address] = content[at : at + size]
                 at += size
             if at != len(content):
-                raise ValueError("other sizes")
+                raise ValueError("the sizes do not match")
         except (ValueError, TypeError, RecursionError):
             raise self._damage(f"the exhibits of frame {number + 1} of {len(self.frames)}") from None
         return exhibits

@@ -17,7 +17,7 @@ from topics.counting import pluralize
 
 @dataclass(frozen=True, slots=True)
 class Standardised:
-    """A comparison of standardised scores. `note` says for how many topics they are undefined, and why; it may be
+    """A comparison of standardised scores. `note` says for how many topics the scores are undefined, and why, or is
     ""."""
 
     measure: MeasureComparison

@@ -139,7 +139,7 @@ def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
 
 
 def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
-    """Return the scenario for each group. All scenarios have the id of the original, and so equal streams."""
+    """Return the scenario for each group. All scenarios have the id of the original, and thus equal random streams."""
     return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
 
 

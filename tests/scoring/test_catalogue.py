@@ -68,7 +68,7 @@ def test_every_printed_measure_can_be_requested_and_is_the_same(material: Materi
     assert [row.as_json() for row in asked.rows] == [row.as_json() for row in default.rows if row.measure in names]
 
 
-def test_the_name_of_a_form_is_how_it_is_requested(material: Material) -> None:
+def test_a_form_is_requested_by_its_name(material: Material) -> None:
     text = "CVaR(R), Q(GF, beta=.1), min(R), P(R, below=.001), P(breakdown), pooled(GF(RATINGS)), SWAN, pooled(SWAN)"
     first = scored(material, text)
     names = list(dict.fromkeys(row.measure for row in first.rows))

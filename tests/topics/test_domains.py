@@ -40,5 +40,5 @@ def test_the_list_s_own_cases() -> None:
         ("www.xn--bcher-kva.example", "xn--bcher-kva.example"),
     ],
 )
-def test_domains_of_hosts(host: str, domain: str) -> None:
+def test_the_domain_of_a_host_is_found(host: str, domain: str) -> None:
     assert registrable_domain(host) == domain

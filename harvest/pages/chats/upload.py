@@ -105,7 +105,7 @@ class Upload:
             now = await self._look()
             composer = now.by_id.get(self.place.composer)
             if composer is None:
-                raise Unanswered("upload-failed", "the box to type in has gone since the page was given the file")
+                raise Unanswered("upload-failed", "the text box disappeared after the file was given to the page")
             state = read_upload(before, now, composer, files)
             failed = next((one for one in traffic.faults if one.method != "GET" and is_own_request(now, one)), None)
             if failed is not None:
@@ -123,7 +123,9 @@ class Upload:
                 if calm >= _REACTION_SECONDS + traffic.lag:
                     return bool(state.traces)  # the page may show a file in a way of its own
             if at - begun >= self.seconds:
-                raise Unanswered("upload-unfinished", f"the page did not finish storing it within {self.seconds:g} s")
+                raise Unanswered(
+                    "upload-unfinished", f"the page did not finish storing the file within {self.seconds:g} s"
+                )
             await clock.sleep(_STEP)
 
     async def _ways(self, page: Page) -> AsyncIterator[_Way]:

@@ -1,6 +1,6 @@
 """The account of the received content of one turn, stored with the turn: a description of each text that may be the
-reply. The account keeps only the differences from the page's text, and nothing that the page sent. Which text is
-the reply is decided on request over all turns of a run (see `judgement`), so that later code can decide again."""
+reply. The account keeps only the differences from the page's text, and nothing that the page sent. The
+reply is identified on request, over all turns of a run (see `judgement`), so that later code can decide again."""
 
 import json
 from collections.abc import Collection

@@ -49,7 +49,7 @@ def test_the_counted_attempts_are_those_of_the_requested_trials(tmp_path: Path) 
     assert (twice.returncode, "--systems contains 'mine' twice" in twice.stderr) == (2, True)
 
 
-def test_an_invalid_dialogue_without_a_recorded_reason_is_said_to_have_none(tmp_path: Path) -> None:
+def test_an_invalid_dialogue_without_a_recorded_reason_is_shown_without_one(tmp_path: Path) -> None:
     about = {"system": "d", "topic": "t", "outcome": "invalid"}
     line = {"messages": [{"role": "user", "content": "When?"}], "metadata": about}
     (tmp_path / "logs.jsonl").write_text(json.dumps(line))

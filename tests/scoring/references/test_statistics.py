@@ -45,7 +45,7 @@ def test_jeffreys_is_the_middle_of_its_beta_distribution(case: tuple[int, int], 
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-def test_the_bound_after_no_failure_is_the_rate_that_passes_n_times_with_the_missing_probability(level: float) -> None:
+def test_the_bound_after_no_failure_is_the_largest_rate_that_is_not_too_unlikely(level: float) -> None:
     for n in (1, 5, 58, 59, 300):
         assert (1 - highest_rate_without_events(n, level)) ** n == pytest.approx(1 - level)
 
