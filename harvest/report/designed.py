@@ -55,8 +55,9 @@ def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, ju
     return Finding(
         verdict,
         f"{said}.",
-        f"{100 * study.level:g}% intervals for topics like these; found: p at most {1 - study.level:.4g}, corrected "
-        f"over all {study.family} differences between levels and between systems within levels (Holm). "
+        f"{100 * study.level:g}% intervals for topics like these; found: p at most {1 - study.level:.4g} and an "
+        f"interval that excludes 0, both corrected over all {study.family} differences between levels and between "
+        "systems within levels (Holm). "
         f"{trial_count(gathered.material)}.",
         drives if between else "",
         "Read conversations of the levels that differ; every difference and every cell is printed in a terminal."

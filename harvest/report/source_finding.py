@@ -25,7 +25,6 @@ from topics.source_table import DOMAIN, OWNER
 
 _MOST_LISTED = 3  # systems whose shares are all in the first sentence
 _MOST_BARS = 10  # of a name
-_MOST_LEVELS = 3  # names whose shares are compared between levels
 
 
 def leading_sources(gathered: Gathered, study: SourceStudy | str, leading: Leading) -> SourceStudy | None:
@@ -59,12 +58,13 @@ def _each(column: ColumnSources, name: str) -> dict[str, Shown]:
 
 
 def level_sources(study: SourceStudy) -> tuple[Term, ...]:
-    """Return the measures by which the levels of a design are compared: how often the first names are shown."""
+    """Return the measure by which the levels of a design are compared: how often the first name is shown. All
+    differences are one family, so with further names fewer of them would be found."""
     column = main_column(study)
-    names = _names(column)[:_MOST_LEVELS]
+    name = _names(column)[0]
     if column.column == DOMAIN:
-        return tuple(Term(SOURCED.name, (Term(name),)) for name in names if "." in name)
-    return tuple(Term(SOURCED.name, (Term(column.column), Term(name))) for name in names)
+        return (Term(SOURCED.name, (Term(name),)),) if "." in name else ()
+    return (Term(SOURCED.name, (Term(column.column), Term(name))),)
 
 
 def source_finding(study: SourceStudy, gathered: Gathered, levels: LevelStudy | None) -> Finding:
