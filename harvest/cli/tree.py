@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
@@ -19,6 +20,7 @@ from harvest.studies.trees.folded_trees import fold_trees, folds_spoken, trees_o
 from harvest.studies.trees.rows import outlined_trees, tree_form, wrap_sentences
 from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.studies.trees.words import legend, sentences, tree_drawings
+from harvest.tables.plain_words import plain_words
 from harvest.tables.study_form import FORMS
 from harvest.terminal import print_message, printable
 from recordings.log.caps import Caps
@@ -164,7 +166,9 @@ def command(
         columns = width or max(shutil.get_terminal_size().columns, 40)
         Output(form if form in FORMS else "").show(tree_form(recorded, shown, width=columns, turns=turns))
     elif form == "text":
-        click.echo("\n".join(line.plain.rstrip() for line in outlined_trees(shown, width or 80, turns)))
+        lines = [line.plain.rstrip() for line in outlined_trees(shown, width or 80, turns)]
+        explained = (line for words in plain_words(lines) for line in wrap(words, width or 80))
+        click.echo("\n".join((*lines, *explained)))
     elif form == "svg":
         click.echo(draw(), nl=False)
     else:

@@ -307,7 +307,10 @@ def test_the_legend_is_printed_once_below_several_trees(run: Path, capsys: pytes
         assert text.count("user turns are one branch by state") == 1
         said = " ".join(text.split())
         assert said.count("user turns are one branch by state (1): said in the same state of the protocol") == 1
-        assert said.endswith("here the unseen topic counts as a whole topic, there as three quarters of one")
+        assert said.endswith(
+            "here the unseen topic counts as a whole topic, there as three quarters of one "
+            "Gaffke-type: assumes nothing of the values but the ends between which they lie, so no bell curve"
+        )
 
 
 def test_entities_are_shown_by_their_names(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

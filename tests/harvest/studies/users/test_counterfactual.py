@@ -165,7 +165,7 @@ def test_an_impossible_conversation_of_the_recorded_user_is_refused() -> None:
     strange = Conversation(
         talked.key, "id", 1, (Turn(1, "talk", "Sing to me.", talked.turns[0].reply), *talked.turns[1:]), talked.outcome
     )
-    with pytest.raises(InputError, match=r"A, M002, trial 1: at turn 1 the user spoke \(talk\), which none"):
+    with pytest.raises(InputError, match=r"A, M002, trial 1: at turn 1 the user spoke \(talk\), which no user"):
         follow_path(strange, TOPIC, (one,), (1.0,), one, seed=SEED, traits={})
 
 
