@@ -154,7 +154,7 @@ def test_a_line_that_is_a_list_loses_only_its_bad_records(tmp_path: Path) -> Non
 
 
 def test_a_nan_in_one_value_over_several_lines_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.json:6:13: not valid JSON: NaN is not a number"):
+    with pytest.raises(InputError, match=r"x\.json:6:13: not valid JSON: NaN is not a JSON number"):
         read(
             tmp_path,
             json.dumps({"messages": [{"role": "user", "content": 7}]}, indent=2)

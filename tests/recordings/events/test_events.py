@@ -151,7 +151,7 @@ def test_matching_surrogates_are_joined_to_the_character() -> None:
 def test_an_invalid_number_is_refused_when_written_and_when_read() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         encode_line(encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=float("nan")))))
-    with pytest.raises(RunError, match=r"trials-000001.jsonl:3: .*NaN is not a number"):
+    with pytest.raises(RunError, match=r"trials-000001.jsonl:3: .*NaN is not a JSON number"):
         parse_value(b'{"event": "turn", "seconds": NaN}', PLACE)
 
 

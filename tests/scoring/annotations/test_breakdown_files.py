@@ -112,7 +112,7 @@ def test_lines_may_contain_both_annotations_and_predictions_and_the_label_is_the
         ),
         (
             {"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "NaN")},
-            "b.jsonl:1:55: not valid JSON: NaN is not a number",
+            "b.jsonl:1:55: not valid JSON: NaN is not a JSON number",
         ),
         ({"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "1e999")}, "b.jsonl:1:55: a weight must be finite"),
         ({"a__jsonl": LINE, "b__jsonl": GUESS.replace("0.5", "true")}, "b.jsonl:1:55: this must be a number, not true"),

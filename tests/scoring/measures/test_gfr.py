@@ -168,7 +168,7 @@ def test_weights_are_those_of_eq_1_computed_by_hand() -> None:
     assert gfr(utility, [fairness, 0.2], [1, 3, 0]) == pytest.approx((0.4375 + 3 * 0.59375) / 4, abs=1e-12)
     assert gfr(utility, [fairness, math.nan], [1, 1, 0]) == pytest.approx((0.4375 + 0.59375) / 2, abs=1e-12)
     assert math.isnan(gfr(utility, [fairness], [1, 0])), "a utility alone does not measure fairness"
-    with pytest.raises(ValueError, match="one for the utility"):
+    with pytest.raises(ValueError, match="one weight for the utility"):
         gfr(utility, [fairness], [1])
 
 

@@ -527,7 +527,7 @@ def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> N
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("simulator: llm", "no policy"),
+        ("simulator: llm", "wraps no user whose turns it could word"),
         ("simulator: llm\nmode: free\nover: {simulator: agenda}", "cannot wrap a user"),
         ("simulator: llm\npersona: 'A {{ topic.nmae }}'\nover: {simulator: agenda}", "nmae"),
         ("simulator: llm\nsampels: 3\nover: {simulator: agenda}", "samples"),

@@ -87,7 +87,11 @@ def test_a_ladder_is_climbed_until_an_answer_yields_or_it_ends() -> None:
     ("text", "steps", "fault"),
     [
         (SHORT, "{instruct: short}", "'short' is given but never tried"),
-        (SHORT.replace("{at_most: 3}", "{at_most: 0}"), "{instruct: short}, {try: short}", "holds for empty answers"),
+        (
+            SHORT.replace("{at_most: 3}", "{at_most: 0}"),
+            "{instruct: short}, {try: short}",
+            "is only satisfied by an empty answer",
+        ),
     ],
 )
 def test_an_instruction_without_a_test_is_not_played(text: str, steps: str, fault: str) -> None:

@@ -10,6 +10,7 @@ from scoring.comparison import compared_pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
+from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Estimand, Guard
 from tests.support.compared_worlds import lost_whole
 from tests.support.torture.cells import Engine, Said, Size, winner
@@ -130,9 +131,9 @@ def compared(study: Study, *, estimand: Estimand, guard: Guard = "unseen", tople
             }
         )
 
-    with patch.object(
-        compared_pairs, "_find_needed"
-    ):  # what would settle it is no part of a verdict, and nine tenths of the time
+    # What would settle it is no part of a verdict, and nine tenths of the time.
+    unknown = NeededSize(math.nan, math.nan), None
+    with patch.object(compared_pairs, "_find_needed", return_value=unknown):
         return compared_pairs.compare_pairs(
             "%recovery" if study.second is not None else "a measure",
             None,
