@@ -165,6 +165,8 @@ def read_turn(
     heard = None if heard is None else 1000 * heard
     spot = find_spot(ground, said, user=habits.user, apart=habits.apart, rising=habits.rising, heard=heard)
     files = [one for one in spot.bubbles if shows_sent_file(ground, one, spot.echo, habits.files, heard)]
+    if 1 < len(files) == len(spot.bubbles) and _came_later(ground, files, heard):
+        files.pop()  # an answer that is the name of a file
     spot = replace(spot, bubbles=tuple(one for one in spot.bubbles if one not in files))
     announcements = [bubble for bubble in spot.bubbles if is_announcement(bubble.text)]
     announcements += [line for line in lines_between(ground, spot) if line not in announcements]
@@ -240,6 +242,12 @@ def read_turn(
     kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
     doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
     return replace(turn, doubtful=replace(doubtful, decorations=_mark_decorations(given_back)))
+
+
+def _came_later(ground: PageText, files: Sequence[Node], heard: float | None) -> bool:
+    """Return True if the last of these elements came after the one before it, and after the first byte."""
+    before, last = (ground.births.get(one) for one in files[-2:])
+    return None not in (heard, before, last) and last >= heard and last > before  # type: ignore[operator]
 
 
 def _accept_placeholder(
