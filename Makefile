@@ -11,7 +11,7 @@ OUT ?= demo-run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser schedulers tex docs bench calibration soak advisories lock clean
+.PHONY: help demo test test-fast browser unpackers schedulers tex docs bench calibration soak advisories lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -21,7 +21,7 @@ demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and s
 	@$(BIN)/harvest run demo --out $(OUT)
 	@command -v harvest >/dev/null || echo "For your shell to find harvest: . $(BIN)/activate"
 
-test: $(DEV_READY) browser ## lint, types, import rules and all tests
+test: $(DEV_READY) browser unpackers ## lint, types, import rules and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -52,6 +52,14 @@ browser: $(DEV_READY)
 	$(BIN)/playwright install chromium || { \
 	  echo "The browser tests need a browser: set HARVEST_BROWSER to a Chrome or Chromium, or, where its libraries are" >&2; \
 	  echo "missing, run as root: $(BIN)/playwright install --with-deps chromium" >&2; exit 1; }
+
+# Of Debian, where we may install them: a test runs the command with which docs/recordings.md reads a compacted run.
+unpackers:
+	@if command -v zstdcat >/dev/null && command -v jq >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing zstd and jq with apt, for a test of compacted runs"; export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends zstd jq >/dev/null; \
+	else echo "One test needs zstdcat and jq: install them" >&2; fi
 
 # Of Debian, where we may install them: they say themselves whether they take what `harvest watch schedule` prints.
 schedulers:
