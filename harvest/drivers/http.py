@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import STREAM_HINT, DescribedReply
+from harvest.drivers.event_stream import Events
 from harvest.drivers.file_shapes import multipart, shaped_files
 from harvest.drivers.history import History, Message, json_bytes
 from harvest.drivers.http_options import Attach, Call, Options, Poll, Store, reply_description
@@ -91,6 +92,8 @@ class HttpDriver:
         self.turn = RequestTemplate(options, {}, surroundings)
         self.openings = [(call, template(call)) for call in options.open]
         self.polling = template(options.poll) if options.poll is not None else None
+        listen = options.poll.listen if options.poll is not None else None
+        self.listening = template(listen) if listen is not None else None
         self.closing = template(options.close) if options.close is not None else None
         self.renewing = template(options.renew) if options.renew is not None else None
         self.pressing = template(options.press) if options.press is not None else None
@@ -137,7 +140,7 @@ class HttpDriver:
         caller: RequestTemplate,
         values: Mapping[str, object],
         jar: CookieJar,
-        reply: DescribedReply | None = None,
+        reply: Events | None = None,
         *,
         length: int = 0,
         address: str = "",
@@ -174,7 +177,9 @@ class _Session:
         self._closed = self._nameless = False
         self._inbox: Inbox | None = None
         if options.poll is not None:
-            self._inbox = Inbox(options.poll, driver.description, self._poll, driver.clock, options.timeout)
+            self._inbox = Inbox(
+                options.poll, driver.description, self._poll, driver.clock, options.timeout, self._listen
+            )
 
     async def start(self) -> None:
         """Send the requests that open the session, and wait for the greeting if the system greets."""
@@ -248,6 +253,8 @@ class _Session:
             )
         if self._inbox is not None and len(self._history):
             self._late += await self._inbox.take_late(self._values, self._keep)
+        if self._inbox is not None:
+            self._inbox.listen()  # before the turn goes out: what answers it is announced from the beginning
         history, messages = self._history.messages(), self._history.messages(text, files)
         if files and options.attach is not None:
             await self._store(files)
@@ -306,11 +313,15 @@ class _Session:
         assert self._driver.polling is not None
         return await self._ask(self._driver.polling, values, address=address)
 
+    async def _listen(self, events: Events) -> Received:
+        assert self._driver.listening is not None
+        return await self._driver.ask(self._driver.listening, self._values(), self._jar, events)
+
     async def _ask(
         self,
         caller: RequestTemplate,
         values: Mapping[str, object],
-        reply: DescribedReply | None = None,
+        reply: Events | None = None,
         **more: Any,
     ) -> Received:
         """Send a request as `HttpDriver.ask` does. If it is refused and the options say how, renew what the session was
@@ -347,6 +358,8 @@ class _Session:
         self._kept |= found
 
     async def close(self) -> None:
+        if self._inbox is not None:
+            await self._inbox.close()
         if self._closed or self._driver.closing is None:
             return
         self._closed = True

@@ -45,6 +45,13 @@ class FromHeader(StrictModel):
     header: Annotated[str, AfterValidator(check_header_name)]
 
 
+class Listen(Call):
+    """The request whose answer is a stream of events that announces messages. It is open as long as a session."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    when: ConditionOption = ()
+
+
 class Poll(_Call):
     """The requests that fetch a reply that comes later. They may be repeated. If an answer names their address in a
     header and no option says when the reply is complete, it is complete when the status is not 202."""
@@ -58,6 +65,7 @@ class Poll(_Call):
     until: ConditionOption = ()
     quiet: Seconds | None = None
     every: Seconds = 1.0
+    listen: Listen | None = None
 
     @model_validator(mode="after")
     def _check_poll(self) -> Self:
@@ -65,6 +73,8 @@ class Poll(_Call):
             raise validation_error("`poll` needs `until` or `quiet`, by which a reply is known to be complete")
         if self.each is None and (self.id is not None or self.skip or self.newest_first or self.quiet is not None):
             raise validation_error("`id`, `skip`, `newest_first` and `quiet` need `each`, the path of the messages")
+        if self.listen is not None and (self.each is None or self.listen.keep):
+            raise validation_error("`listen` needs `each`, the path of the messages to fetch, and cannot `keep` values")
         if self.each is not None and self.id is None and not self.keep:
             raise validation_error(
                 "messages would be read again and again: give `id`, the path of a message's id, or `keep` a mark that "
@@ -144,7 +154,8 @@ class Options(ReplyOptions):
         {}, description="names of the roles, if they are not `user` and `assistant`"
     )
     poll: Poll | None = Field(
-        None, description="requests that fetch a reply which comes later: url, each, id, skip, until, quiet, every, …"
+        None,
+        description="requests that fetch a reply which comes later: url, each, id, skip, until, quiet, listen, …",
     )
     press: Call | None = Field(
         None,
@@ -214,6 +225,8 @@ class Options(ReplyOptions):
             before = (*before, *call.keep)
         if self.poll is not None:
             check_call(self.poll, ("session", "visitor", "id", "turn", *kept), at=("poll",))
+            if self.poll.listen is not None:
+                check_call(self.poll.listen, ("session", "visitor", *kept), at=("poll", "listen"))
             if isinstance(self.poll.skip, dict):
                 _check_template(list(self.poll.skip.values()), ("session", "visitor", *kept), at=("poll", "skip"))
         if self.press is not None:
@@ -254,7 +267,8 @@ class Options(ReplyOptions):
 
     @property
     def _calls(self) -> "tuple[Call | Poll | Options, ...]":
-        others = (self.poll, self.press, self.attach, self.renew, self.close)
+        listen = self.poll.listen if self.poll is not None else None
+        others = (self.poll, listen, self.press, self.attach, self.renew, self.close)
         return self, *self.open, *(one for one in others if one is not None)
 
     @property

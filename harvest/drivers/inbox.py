@@ -14,7 +14,9 @@ from urllib.parse import urldefrag, urljoin
 from pydantic_core import PydanticCustomError
 
 from harvest.drivers.described_reply import Described, DescribedReply
+from harvest.drivers.event_stream import Events
 from harvest.drivers.http_options import FromHeader, Poll
+from harvest.drivers.listener import Listener
 from harvest.drivers.received import Received, error_message, excerpt
 from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import Condition, ReplyPath, kept_text, kept_values
@@ -67,7 +69,7 @@ class _Fetching:
 
 class Inbox:
     """The place where the replies to one session arrive. `ask` sends a request that fetches, to an address if the last
-    answer named one, and `seconds` is the longest time for a reply."""
+    answer named one, `seconds` is the longest time for a reply, and `listen` reads a stream of announcements."""
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class Inbox:
         ask: Callable[[Mapping[str, object], str], Awaitable[Received]],
         clock: Clock,
         seconds: float,
+        listen: Callable[[Events], Awaitable[Received]],
     ) -> None:
         self._poll, self._described, self._ask, self._clock, self._seconds = poll, described, ask, clock, seconds
         self._each = ReplyPath.parse(poll.each) if poll.each is not None else None
@@ -88,6 +91,18 @@ class Inbox:
         self._by_condition = self._each is not None or bool(self._until.terms)  # not by the status
         self._address = ""
         self._seen: set[str] = set()
+        self._listen = listen
+        self._listener: Listener | None = None
+
+    def listen(self) -> None:
+        """Begin to listen for announcements, if the options name a stream of them."""
+        stream = self._poll.listen
+        if stream is not None and self._listener is None:
+            self._listener = Listener(self._listen, Condition.parse(stream.when), self._clock, self._poll.every)
+
+    async def close(self) -> None:
+        if self._listener is not None:
+            await self._listener.close()
 
     async def fetch(
         self, first: Received | None, values: Values, keep: Callable[[Mapping[str, str | None]], None]
@@ -139,7 +154,7 @@ class Inbox:
     ) -> None:
         received, paths = first, self._described.kept
         while True:
-            wait = self._poll.every
+            wait, listener = self._poll.every, self._listener
             if received is not None:
                 under_way.note(received, round(self._clock.monotonic() - begun, 3))
                 size, is_receipt = len(received.body), received is first
@@ -159,16 +174,19 @@ class Inbox:
                         f"the answer has no value for {{{{ {min(missing)} }}}}, by which the reply could be fetched"
                     )
                     raise Unanswered("no-value", f"{detail}; it begins: {received.beginning}")
-                wait = max(wait, received.retry_after or 0.0)
+                if received.retry_after is not None:
+                    wait, listener = max(wait, received.retry_after), None
+                elif listener is not None:
+                    wait = listener.patience
                 if under_way.taken and self._poll.quiet is not None:  # known only where a request has just succeeded
                     left = under_way.taken_at + self._poll.quiet - self._clock.monotonic()
                     if left <= 0:
                         return
                     wait = min(wait, left)
             elif under_way.fault is not None:
-                wait = max(wait * 2**under_way.failures, under_way.fault.retry_after or 0.0)
+                wait, listener = max(wait * 2**under_way.failures, under_way.fault.retry_after or 0.0), None
             if received is not None or under_way.fault is not None:
-                await self._clock.sleep(wait)
+                await (self._clock.sleep(wait) if listener is None else listener.wait(wait))
             received, paths = None, self._kept
             try:
                 received = await self._ask(values(), self._address)

@@ -369,12 +369,36 @@ class DirectLine(Api):
 
 class Botpress(Api):
     """The Chat API: botpress/botpress, integrations/chat. A user's key, a conversation, a list of its messages, the
-    newest first."""
+    newest first. Who listens gets `{}`, as the server that holds the stream is first told it, then an event for each
+    message, one's own too; the bot answers later then. Each stream breaks off after 7 events."""
+
+    EVENTS = 7
 
     def __init__(self) -> None:
         super().__init__()
         self.users = 0
         self.messages: dict[str, list[dict[str, Any]]] = {}
+        self.listeners: dict[str, asyncio.Queue[dict[str, Any]]] = {}
+        self.listened = 0
+
+    async def listen(self, conversation: str, writer: asyncio.StreamWriter) -> None:
+        self.listened += 1
+        events = self.listeners[conversation] = asyncio.Queue()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{}")
+        writer.write(b"event: message\ndata: ping\n\n")
+        for _ in range(self.EVENTS):
+            message = await events.get()
+            signal = {"type": "message_created", "data": {**message, "isBot": message["userId"] == "bot"}}
+            writer.write(f"event: message\ndata: {json.dumps(signal)}\n\n".encode())
+        del self.listeners[conversation]
+        writer.close()
+
+    def say(self, conversation: str, who: str, text: str) -> None:
+        number = len(self.messages[conversation])
+        message = {"id": f"{conversation}-{number}", "userId": who, "payload": {"type": "text", "text": text}}
+        self.messages[conversation].insert(0, message)
+        if conversation in self.listeners:
+            self.listeners[conversation].put_nowait(message)
 
     async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         if asked.path == "/users":
@@ -392,12 +416,16 @@ class Botpress(Api):
             conversation, text = asked.json["conversationId"], asked.json["payload"]["text"]
             user = asked.headers["x-user-key"].split("-")[3]
             said = self.words(conversation, text)
-            for number, (who, one) in enumerate(((f"u{user}", text), ("bot", said))):
-                name = f"{conversation}-{len(self.messages[conversation])}-{number}"
-                payload = {"type": "text", "text": one}
-                self.messages[conversation].insert(0, {"id": name, "userId": who, "payload": payload})
+            self.say(conversation, f"u{user}", text)
+            if conversation in self.listeners:
+                asyncio.get_running_loop().call_later(0.02, self.say, conversation, "bot", said)
+            else:
+                self.say(conversation, "bot", said)
             self.truth[text] = Truth(Answer(said))
             body = {"message": {"id": "m"}}
+        elif asked.path.endswith("/listen"):
+            await self.listen(asked.path.split("/")[-2], writer)
+            return
         else:
             self.secrets.add(asked.headers["x-user-key"])
             body = {"messages": self.messages[asked.path.split("/")[-2]], "meta": {"key": asked.headers["x-user-key"]}}

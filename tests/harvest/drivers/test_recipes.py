@@ -16,6 +16,7 @@ import yaml
 from harvest.audits.starter_files import starter_system
 from harvest.drivers.recipe import read_recipe
 from harvest.drivers.registry import build_driver, options_model, recipe_names
+from harvest.drivers.rereading import read_reply
 from harvest.systems.driver import Denied, Driver, NotSent, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
 from recordings.conversations.conversation import SystemTurn
@@ -194,3 +195,33 @@ async def test_killed_and_resumed_runs_contain_every_turn_of_every_api_once(tmp_
     assert (again["changed"], again["unreadable"]) == (0, 0)
     everything = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())
     assert KEY.encode() not in everything
+
+
+@pytest.mark.parametrize(
+    ("payload", "text", "offered"),
+    [
+        ({"type": "markdown", "markdown": "**Open.**"}, "**Open.**", []),
+        ({"type": "choice", "text": "Which?", "options": [{"label": "A", "value": "a"}]}, "Which?", [("A", "a")]),
+        ({"type": "bloc", "items": [{"type": "text", "text": "At"}, {"type": "text", "text": "9."}]}, "At\n\n9.", []),
+        (
+            {
+                "type": "carousel",
+                "items": [
+                    {"title": one, "actions": [{"action": "say", "label": f"See {one}", "value": one}]}
+                    for one in ("Mill", "Hall")
+                ],
+            },
+            "Mill\n\nHall",
+            [("See Mill", "Mill"), ("See Hall", "Hall")],
+        ),
+    ],
+)
+def test_messages_of_botpress_are_read_by_their_kind(
+    payload: dict[str, Any], text: str, offered: list[tuple[str, str]]
+) -> None:
+    """botpress/botpress, packages/chat-api/src/models/message.ts."""
+    options = documented_options("botpress", "http://127.0.0.1")
+    kept = json.dumps({"id": "m", "userId": "bot", "payload": payload}).encode()
+    answer = read_reply("botpress", options, kept)
+    assert answer.text == text
+    assert [(offer.title, offer.value) for offer in answer.offers] == offered
