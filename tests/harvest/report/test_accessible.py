@@ -10,10 +10,16 @@ from playwright.sync_api import Browser
 
 from harvest.report.document import make_report
 from harvest.report.page import page
+from recordings.judged.source_layers import keep_sources
 from recordings.log.run_folder import read
 from tests.support.accessibility import violations
+from tests.support.citing_runs import TABLE, draw_addresses, record_cited
+from tests.support.exposure_worlds import ExposureWorld
 from tests.support.opened_report import launched, opened, press_until, until
 from tests.support.reported import full_run
+from topics.source_table import parse_source_table
+
+ARMS = (("A", "en"), ("A", "de"), ("B", "en"), ("B", "de"))
 
 SECTIONS = {
     "figures",
@@ -32,6 +38,17 @@ SECTIONS = {
 }
 
 
+in_sizes_and_themes = pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (320, "dark"),
+        pytest.param(320, "light", marks=pytest.mark.soak),
+        pytest.param(1280, "light", marks=pytest.mark.soak),
+        pytest.param(1280, "dark", marks=pytest.mark.soak),
+    ],
+)
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("full")
@@ -43,20 +60,30 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(report: Path) -> Iterator[Browser]:
+def sources_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on a study of sources with two languages, which begins with them."""
+    folder = tmp_path_factory.mktemp("sources")
+    systems = {f"{name} [{arm}]": {"system": name, "arm": arm, "levels": {"language": arm}} for name, arm in ARMS}
+    audit = {"factors": {"language": ["en", "de"]}, "arms": ["en", "de"], "design": {"places": {}}}
+    law = ExposureWorld(name="of the report", domains=12, exponent=1.0)
+    run = record_cited(folder / "run", draw_addresses(law), systems=systems, topics=6, trials=2, audit=audit)
+    keep_sources(run.path, parse_source_table(TABLE, "sources.csv"))
+    made = page(make_report([read(run.path)], beside=folder), "sources")
+    file = folder / "sources.html"
+    file.write_text(made.html, encoding="utf-8")
+    for name, text in made.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(report: Path, sources_report: Path) -> Iterator[Browser]:
     with launched() as started:
         yield started
 
 
-@pytest.mark.parametrize(
-    ("width", "theme"),
-    [
-        (320, "dark"),
-        pytest.param(320, "light", marks=pytest.mark.soak),
-        pytest.param(1280, "light", marks=pytest.mark.soak),
-        pytest.param(1280, "dark", marks=pytest.mark.soak),
-    ],
-)
+@in_sizes_and_themes
 def test_axe_finds_nothing_in_any_section_nor_in_an_open_conversation(
     browser: Browser, report: Path, width: int, theme: str
 ) -> None:
@@ -71,6 +98,21 @@ def test_axe_finds_nothing_in_any_section_nor_in_an_open_conversation(
         window.evaluate("document.querySelectorAll('#text details').forEach(one => { one.open = true; })")
         window.wait_for_selector("#text img")
         assert violations(window, "#text") == []
+
+
+@in_sizes_and_themes
+def test_axe_finds_nothing_in_a_report_on_sources(
+    browser: Browser, sources_report: Path, width: int, theme: str
+) -> None:
+    with opened(browser, sources_report, width=width, theme=theme, free=True) as watched:
+        window = watched.page
+        assert window.evaluate("[...document.querySelectorAll('main > section')].map(one => one.id)")[:2] == [
+            "sources",
+            "levels",
+        ]
+        window.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        assert violations(window) == []
+        assert window.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_way_from_the_beginning_to_a_branch_and_its_conversations_needs_only_keys(
