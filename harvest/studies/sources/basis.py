@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -86,6 +87,11 @@ def overlaps(lists: Sequence[tuple[str, ...]]) -> dict[str, Floats]:
     sets = [frozenset(one) for one in lists]
     for one, other in combinations(range(len(lists)), 2):
         found["Jaccard"][one, other] = found["Jaccard"][other, one] = jaccard(sets[one], sets[other])
-        overlap = rank_overlap(in_order(lists[one]), in_order(lists[other])).value
-        found["RBO"][one, other] = found["RBO"][other, one] = overlap
+        found["RBO"][one, other] = found["RBO"][other, one] = _rank_overlap(lists[one], lists[other])
     return found
+
+
+# A system is compared with several others, and each time its own trials with each other.
+@lru_cache(2**15)
+def _rank_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    return rank_overlap(in_order(one), in_order(other)).value

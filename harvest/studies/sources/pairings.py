@@ -35,11 +35,12 @@ def pair_sources(basis: Basis, facet: str, first: CitingSystem, second: CitingSy
     """Compare two systems. p is not corrected."""
     rng = generator(basis.seed, "sources", "likeness", first.column, first.system, second.system)
     why = basis.no_interval_reason(first.system, second.system)
-    lists = [(first.lists(topic), second.lists(topic)) for topic in first.topics]
+    similarities = () if first.column in LOOKED_UP else SIMILARITIES
+    lists = [(first.lists(topic), second.lists(topic)) for topic in first.topics] if similarities else []
     tables = [(overlaps([*one, *other]), len(one)) for one, other in lists]
     between: dict[str, Described] = {}
     apart: dict[str, Difference] = {}
-    for name in () if first.column in LOOKED_UP else SIMILARITIES:
+    for name in similarities:
         found = compare_likeness([(table[name], number) for table, number in tables], rng)
         systems = first.system, second.system
         between[name] = basis.described(first.topics, found.between, systems, why, "no topic has a trial of each")
