@@ -25,6 +25,8 @@ from harvest.systems.timing import Stopwatch
 if TYPE_CHECKING:
     import aiohttp
     import httpx
+
+    from harvest.drivers.frame_heads import FrameHeads
 else:
     aiohttp, httpx = map(lazy_loader.load, ("aiohttp", "httpx"))  # at the first connection
 
@@ -57,8 +59,8 @@ class Closed:
 class Socket:
     """One open connection."""
 
-    def __init__(self, connection: aiohttp.ClientWebSocketResponse, wire: SocketWire) -> None:
-        self._connection, self._wire = connection, wire
+    def __init__(self, connection: aiohttp.ClientWebSocketResponse, wire: SocketWire, frames: FrameHeads) -> None:
+        self._connection, self._wire, self._frames = connection, wire, frames
 
     async def send(self, text: str) -> None:
         """Send a text. Raises Unanswered if the connection is closed."""
@@ -73,6 +75,10 @@ class Socket:
             message = await self._connection.receive()
         except (aiohttp.ClientError, OSError) as error:
             return Closed(_BROKEN, message_of(error))
+        if self._frames.masked:
+            raise Unanswered(
+                "bad-protocol", "the server masks its frames, which only a client may do (RFC 6455, section 5.1)"
+            )
         match message.type:
             case aiohttp.WSMsgType.TEXT:
                 return Frame(str(message.data), self._wire.now())
@@ -141,7 +147,8 @@ class SocketWire(Wire):
     ) -> Socket | Received:
         """Return the connection, or the answer of a server that does not open one. Raises DriverError: `kind` if what
         it answers is neither."""
-        from harvest.drivers.transport import as_httpx  # late, as aiohttp
+        from harvest.drivers.frame_heads import OPENING, FrameHeads  # late, as aiohttp
+        from harvest.drivers.transport import as_httpx
 
         address, watch = httpx.URL(url), Stopwatch(self._clock)
         self._check_declared(address)
@@ -150,6 +157,8 @@ class SocketWire(Wire):
         if self._credentials is not None:
             headers = merge_headers(headers, self._credentials.headers(key, "GET", str(address), headers, None))
         login = self._proxy.raw_auth if self._proxy is not None else None
+        frames = FrameHeads()
+        OPENING.set(frames)
         try:
             async with asyncio.timeout(self._options.timeout):
                 connection = await self._opened_session().ws_connect(
@@ -162,7 +171,7 @@ class SocketWire(Wire):
                     proxy=str(self._proxy.url) if self._proxy is not None else None,
                     proxy_auth=aiohttp.BasicAuth(*map(bytes.decode, login)) if login is not None else None,
                 )
-            return Socket(connection, self)
+            return Socket(connection, self, frames)
         except aiohttp.WSServerHandshakeError as error:
             pairs = tuple((error.headers or {}).items())
             if error.status == _SWITCHING:
@@ -180,11 +189,13 @@ class SocketWire(Wire):
 
     def _opened_session(self) -> aiohttp.ClientSession:
         if self._session is None:
+            from harvest.drivers.frame_heads import WatchedConnector  # late, as aiohttp
+
             trace = aiohttp.TraceConfig()
             trace.on_request_redirect.append(_refuse_redirect)
             options = self._options
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
+                connector=WatchedConnector(
                     limit=0, ssl=self._trusted or machine_certificates(), resolver=aiohttp.ThreadedResolver()
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
