@@ -9,6 +9,7 @@ from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
 from recordings.formats.answers_export import write_answers
 from recordings.formats.atif_export import write_trajectories
+from recordings.formats.convokit_export import write_convokit
 from recordings.formats.dbdc import annotator_counts, write_dialogues
 from recordings.formats.dialoguekit_export import write_dialoguekit
 from recordings.formats.ikat_export import write_ikat
@@ -17,6 +18,7 @@ from recordings.formats.sim4ia_export import write_sim4ia
 from recordings.formats.spans_export import write_spans
 from recordings.formats.table_export import cell_columns, write_table
 from recordings.formats.transcript_export import write_transcript
+from recordings.formats.usersim_export import write_usersim
 from recordings.judged.gold_layers import read_gold_layers
 from recordings.judged.judgments import read_layers
 from recordings.log.header import Header
@@ -91,6 +93,12 @@ EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
             "a trajectory of ATIF 1.6 on each line",
             PARTS,
         ),
+        "convokit": Exporter(
+            lambda export, out: write_convokit(export.conversations, out, most_turns=export.most_turns),
+            "the folder of a ConvoKit corpus",
+            PARTS,
+            folder=True,
+        ),
         "otlp": Exporter(
             lambda export, out: write_spans(export.conversations, out, most_turns=export.most_turns),
             "OpenTelemetry's GenAI spans as OTLP in JSON, a trace for each conversation on a line",
@@ -108,6 +116,11 @@ EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
             "the users' last words as candidates, in the form of Sim4IA's next-utterance task",
             PARTS,
             by_team=True,
+        ),
+        "usersim": Exporter(
+            lambda export, out: write_usersim(export.conversations, out),
+            "an utterance on each line, as in the dumps of TREC's User Simulation track",
+            ("sources",),
         ),
         "dbdc": Exporter(
             _dbdc,

@@ -22,7 +22,6 @@ from recordings.formats.dialeval import read_helpdesk
 from recordings.formats.messages import read_messages
 from recordings.formats.shapes.library import SHAPES
 from recordings.formats.shapes.shape import Shape, ShapeOptions
-from recordings.formats.shapes.trec import IKAT, utterances_in
 from recordings.formats.transcript import Transcript, read_transcript
 from recordings.judged.judgments import Layer
 from topics.errors import HarvestError, InputError, Place
@@ -191,7 +190,7 @@ def read_messages_files(request: Request, shape: Shape | None = None) -> Found:
         recorded=request.recorded,
         strict=request.strict,
         shape=shape,
-        options=ShapeOptions(request.user, request.columns, utterances_in(request.files) if shape is IKAT else {}),
+        options=ShapeOptions(request.user, request.columns, shape.beside(request.files) if shape is not None else {}),
     )
     topics = request.topics or make_topics(read.conversations)
     return Found(

@@ -81,13 +81,15 @@ class Track:
 class UserSim(Track):
     """goals: of the conversations, in order. budget: utterances of the user in a conversation. names_goal: whether the
     status repeats the scenario. greeting: of the assistant, if it speaks first. closes: the utterance of the user after
-    which the assistant ends the conversation. replies: what the assistant says, by the number of the utterance."""
+    which the assistant ends the conversation. chats: whether a reply has all messages of the conversation, as since
+    June 2026, and not the last utterance. replies: what the assistant says, by the number of the utterance."""
 
     goals: tuple[dict[str, str], ...] = ()
     budget: int = 6
     names_goal: bool = True
     greeting: str = ""
     closes: int = 0
+    chats: bool = False
     replies: Callable[[int, str], str] = lambda number, said: f"About {said} there is entry {number}."
     runs: dict[str, list[list[dict[str, Any]]]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
@@ -137,7 +139,8 @@ class UserSim(Track):
             return "201 Created", {**self.scenario(run), "utterance": self.greet(run)}
         reply = self.utterance(run, self.replies(number, said["text"]), final=number == self.closes)
         talk.append(reply)
-        return "200 OK", {**self.scenario(run), "utterance": reply}
+        said_last = {"chat_messages": talk} if self.chats else {"utterance": reply}
+        return "200 OK", {**self.scenario(run), **said_last}
 
     def get(self, path: str, run_id: str) -> tuple[str, Any]:
         self.paths.append(path)

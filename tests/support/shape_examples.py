@@ -368,6 +368,27 @@ USERSIM = [
     _utterance("agent", "Yes."),
     _utterance("user", "Bye.", final=True),
 ]
+# TREC-UserSim/trec-usersim-baseline, README.md, "Task 1", with other words.
+TASK_1_SAID: list[tuple[str, str, dict[str, object]]] = [
+    ("user", "Any dialogues?", {}),
+    ("agent", "Two sets.", {"helpful": False, "dataset_quality": "Unlikely to be useful", "feedback": ""}),
+    ("user", "With goals?", {}),
+    ("agent", "One more.", {"helpful": True, "dataset_quality": "Some promising datasets", "feedback": "Better."}),
+]
+
+
+def _history(name: str, length: int) -> dict[str, object]:
+    known = {
+        "conversation_id": "of-people",
+        "sources": [],
+        "is_final": False,
+        "timestamp": "2026-06-17T05:06:57.999383",
+    }
+    said = [{**known, "participant_name": who, "text": text, "annotations": one} for who, text, one in TASK_1_SAID]
+    goal = {"context": "We study talk.", "topic": "dialogues", "discipline": "Social Sciences"}
+    return {"conversation_id": name, "scenario": {"goal": goal, "persona": {}}, "chat_messages": said[:length]}
+
+
 TABLE = """System;Topic;Trial;Turn;Question;Answer;Answered;Label;Date
 B1;hours;1;2.0;On Sunday?;;;x;2026-03-01T10:01:00Z
 B1;hours;1;1;When do you open?;"At nine;
@@ -495,6 +516,14 @@ EXAMPLES: dict[str, Example] = {
     ),
     "usersim": Example(
         _lines(*USERSIM), [("file", "c1", 1, [("", "Hello."), ("Hi", "Yes."), ("Bye.", None)], "user-stopped")]
+    ),
+    "usersim, histories of task 1": Example(
+        _lines(_history("h1", 2), _history("h2", 4)),
+        [("file", "dialogues", 1, [("Any dialogues?", "Two sets."), ("With goals?", "One more.")], "interrupted")],
+        judged=[
+            *(("helpful", 0), ("dataset_quality", "Unlikely to be useful")),
+            *(("helpful", 1), ("dataset_quality", "Some promising datasets"), ("feedback", "Better.")),
+        ],
     ),
     "table": Example(
         TABLE.encode(),

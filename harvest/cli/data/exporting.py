@@ -40,7 +40,9 @@ def _format_help() -> str:
     required=True,
     help="What to write [-hh describes them].",
 )
-@click.option("--out", type=PathArgument(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")
+@click.option(
+    "--out", type=PathArgument(), required=True, metavar="FILE", help="The file to write; convokit, dbdc: the folder."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")

@@ -17,6 +17,7 @@ from recordings.formats.importers import IMPORTED_TOPICS, IMPORTERS, Found, Requ
 from recordings.formats.imports import describe_odd_names, import_header, record
 from recordings.formats.recognition import recognise_format
 from recordings.formats.shapes.audit_table import COLUMNS
+from recordings.formats.shapes.convokit import UTTERANCES
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
 from recordings.judged.judgments import keep_layer
 from recordings.log.header import read_header
@@ -74,7 +75,11 @@ def _format_help() -> str:
     type=click.Choice(BREAKDOWNS),
     help="dbdc: x if most annotators say breakdown, or also if they say possible breakdown [B].",
 )
-@click.option("--user", metavar="NAME", help="sdialog, convokit: the speaker who is the user [the first].")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="sdialog, convokit: the speaker who is the user [the first]; convokit: also KEY=VALUE of their metadata.",
+)
 @click.option(
     "--map",
     "columns",
@@ -101,7 +106,7 @@ def command(
     strict: bool,
 ) -> int:
     # The folder of a ConvoKit corpus has its utterances in one file.
-    files = tuple(own if (own := file / "utterances.jsonl").is_file() else file for file in files)
+    files = tuple(next((own for name in UTTERANCES if (own := file / name).is_file()), file) for file in files)
     if form is None and columns:
         form = "table"
     elif form is None:

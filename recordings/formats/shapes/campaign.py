@@ -1,10 +1,13 @@
-"""Runs of TREC's User Simulation track: the ledger of a campaign, and the track's own record (its dump).
+"""Runs of TREC's User Simulation track: the ledger of a campaign, the track's own record (its dump), and the histories
+of its task 1, of which a user's next utterance is to be predicted.
 
     {"event": "opened", "format": "harvest-campaign-ledger/1", "run_id": "team-1", "side": "user", "system": …}
     {"event": "sending", "call": "say", "conversation": "c1", "text": "Hi", "topic": "g1", "act": "ask", …}
     {"event": "received", "conversation": "c1", "text": "Yes.", "begins": false, "ended": false, …}        a ledger
 
     {"conversation_id": "c1", "participant_id": "user", "text": "Hi", "is_final": false, …}                a dump
+
+    {"conversation_id": "h1", "scenario": {"goal": {…}}, "chat_messages": [{"participant_name": "user", …}, …]}   task 1
 
 A ledger has acts, states, labels, and why a conversation ended. A sending without a reply was never part of it.
 """
@@ -16,6 +19,7 @@ from protocols.answer import Source
 from recordings.files.json_text import Json
 from recordings.formats.imports import INTERRUPTED
 from recordings.formats.message_shapes import Record
+from recordings.formats.message_sides import Judged
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text, topic_name
 from topics.json_value import JsonValue
 
@@ -104,24 +108,53 @@ def _text(value: JsonValue) -> str:
 
 def _sources(utterance: Json) -> list[Source]:
     given = utterance.get("sources") if isinstance(utterance, dict) else None
-    found = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    return [Source(str(one.get("url") or ""), str(one.get("title") or one.get("id") or "")) for one in found]
+    found: list[Source] = []
+    for one in given if isinstance(given, list) else ():
+        if isinstance(one, dict):
+            found.append(Source(str(one.get("url") or ""), str(one.get("title") or one.get("id") or "")))
+        elif isinstance(one, str):
+            found.append(Source(one))
+    return found
+
+
+def _judged(utterance: Json) -> list[Judged]:
+    """Return what people said of an answer: whether it helped (1 or 0), and their words and grades by their names."""
+    given = utterance.get("annotations") if isinstance(utterance, dict) else None
+    said = {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else {}
+    return [
+        Judged(name, int(value) if isinstance(value, bool) else value, "annotator")
+        for name, value in said.items()
+        if isinstance(value, bool | int | float | str)
+    ]
 
 
 def _holds_dump(value: Json) -> bool:
-    return has_keys(value, "conversation_id", "text", "is_final") and (
-        has_keys(value, "participant_id") or has_keys(value, "participant_name")
+    return _holds_history(value) or (
+        has_keys(value, "conversation_id", "text", "is_final")
+        and (has_keys(value, "participant_id") or has_keys(value, "participant_name"))
     )
+
+
+def _holds_history(value: Json) -> bool:
+    return has_keys(value, "scenario", "chat_messages")
 
 
 def _group_dump(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group]:
     found: dict[str, list[JsonValue]] = {}
     for value in values:
-        found.setdefault(id_text(value["conversation_id"]), []).append(value)
+        # A history is alone; those of one conversation, of which each is the beginning of the next, become the longest.
+        name = f"history {len(found)}" if _holds_history(value.value) else id_text(value["conversation_id"])
+        found.setdefault(name, []).append(value)
     return found.values()
 
 
 def _read_dump(group: Group, options: ShapeOptions) -> Iterator[Record]:
+    first, *_ = group
+    scenario: Json = None
+    if _holds_history(first.value):
+        scenario, group = first["scenario"].value, first["chat_messages"].elements()
+        if not group:
+            raise first["chat_messages"].error("this history has no messages, so it is not a conversation")
     messages: list[Json] = []
     final = ""
     for value in group:
@@ -129,14 +162,19 @@ def _read_dump(group: Group, options: ShapeOptions) -> Iterator[Record]:
         role = _USER if name == _USER else "assistant"
         at = value["timestamp"].value if value.has_key("timestamp") else None
         message: dict[str, Json] = {"role": role, "content": _text(value), "timestamp": at}
-        messages.append({**message, "sources": _sources(value.value)} if role != _USER else message)
+        told: dict[str, Json] = {"sources": _sources(value.value), "judged": _judged(value.value)}
+        messages.append({**message, **told} if role != _USER else message)
         final = role if value["is_final"].value is True else ""
     name = id_text(group[0]["conversation_id"])
-    metadata: dict[str, Json] = {"topic": topic_name(name)}
+    goal = scenario.get("goal") if isinstance(scenario, dict) else None
+    asked = goal.get("topic") if isinstance(goal, dict) else None
+    metadata: dict[str, Json] = {"topic": topic_name(asked if isinstance(asked, str) and asked else name)}
+    if scenario is not None and not final:
+        metadata["outcome"] = INTERRUPTED  # a history is a part of a conversation
     if final:
         ended = ("user-stopped", "left") if final == _USER else ("system-ended", "system-ended")
         metadata |= {"outcome": ended[0], "reason": ended[1]}
-    yield Record({"messages": messages, "metadata": metadata, "id": name}, group[0])
+    yield Record({"messages": messages, "metadata": metadata, "id": name}, first)
 
 
 CAMPAIGN = Shape(
@@ -146,4 +184,10 @@ CAMPAIGN = Shape(
     _read_ledger,
     _group_ledger,
 )
-USERSIM = Shape("usersim", "the dump of a run of TREC's User Simulation track", _holds_dump, _read_dump, _group_dump)
+USERSIM = Shape(
+    "usersim",
+    "dumps of runs of TREC's User Simulation track, and the histories of its task 1",
+    _holds_dump,
+    _read_dump,
+    _group_dump,
+)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -27,17 +28,19 @@ MOST_PLACED = 20
 Refuse: TypeAlias = Callable[[InputError], object]
 # The JSON values that belong to one conversation, or to several that are read together; at least one.
 Group: TypeAlias = Sequence[JsonValue]
+# What other files say about the conversations, by keys of the shape's own.
+Beside: TypeAlias = Mapping[tuple[str, str], Json]
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeOptions:
     """What the caller says about the files. `user` is the speaker who is the user, "" if the file or the shape decides.
-    `columns` has the name of a table's column by its meaning. `words` has the users' words by (topic, turn), for files
-    that contain only answers."""
+    `columns` has the name of a table's column by its meaning. `beside` has what other files say, as the shape reads it
+    (`Shape.beside`)."""
 
     user: str = ""
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    words: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
+    beside: Beside = field(default_factory=lambda: MappingProxyType({}))
 
 
 def json_values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
@@ -68,7 +71,8 @@ class Shape:
     converts a group of values to records, and raises InputError, with or without a place, if it cannot. `group` puts
     values that belong together into a group; by default, each value is a group. `values` yields the values in the bytes
     of a file; by default, the file is JSON, and the elements of a list are values. `options` names the fields of
-    `ShapeOptions` that have an effect.
+    `ShapeOptions` that have an effect. `beside` reads what files beside the conversations say of them, among those that
+    the caller names or in their folders.
     """
 
     name: str
@@ -78,6 +82,7 @@ class Shape:
     group: Callable[[Iterable[JsonValue], ShapeOptions], Iterable[Group]] = _each
     values: Callable[[bytes, str, Refuse], Iterable[JsonValue]] = json_values
     options: frozenset[str] = frozenset()
+    beside: Callable[[Sequence[Path]], Beside] = lambda files: {}
 
 
 @lru_cache(maxsize=4096)  # a question comes again in every cell of a design

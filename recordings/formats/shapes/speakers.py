@@ -1,26 +1,20 @@
-"""Dialogues of named speakers, of whom one is the user: SDialog and ConvoKit.
+"""Dialogues of named speakers, of whom one is the user: SDialog.
 
-    {"id": …, "model": …, "scenario": …, "turns": [{"speaker": "Ann", "text": "Hi"}, …]}                      SDialog
-    {"id": "u1", "speaker": "a", "conversation_id": "u1", "reply_to": null, "text": "Hi", "timestamp": …}    ConvoKit
+    {"id": …, "model": …, "scenario": …, "turns": [{"speaker": "Ann", "text": "Hi"}, …]}
 
-The user is the speaker whom the caller names, or else the first speaker. In ConvoKit, an utterance is a line, and
-utterances answer each other: each path from the first to a last one is a trial of the conversation.
+The user is the speaker whom the caller names, or else the first speaker.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text
 from topics.errors import InputError
-from topics.json_value import JsonValue
-
-_MOST_PATHS = 1000
 
 
-def _roles(speakers: Sequence[str], options: ShapeOptions) -> dict[str, str]:
+def roles_of(speakers: Sequence[str], options: ShapeOptions) -> dict[str, str]:
     """Return the role of each speaker. Raises InputError if it is not clear who the system is."""
     names = list(dict.fromkeys(speakers))
     if options.user and options.user not in names:
@@ -34,7 +28,8 @@ def _roles(speakers: Sequence[str], options: ShapeOptions) -> dict[str, str]:
     return {name: "user" if name == user else "assistant" for name in names}
 
 
-def _assumption(options: ShapeOptions) -> str:
+def first_speaker_note(options: ShapeOptions) -> str:
+    """Return the sentence on who was taken to be the user, "" if the caller names the user."""
     return "" if options.user else "the first speaker counts as the user, unless --user names another"
 
 
@@ -47,7 +42,7 @@ def _read_sdialog(group: Group, options: ShapeOptions) -> Iterator[Record]:
     (dialogue,) = group
     turns = dialogue["turns"].elements()
     speakers = [id_text(turn["speaker"]) for turn in turns]
-    roles, passed = _roles(speakers, options), Counter[str]()
+    roles, passed = roles_of(speakers, options), Counter[str]()
     messages = [
         {"role": roles[name], "content": turn["text"].value} for turn, name in zip(turns, speakers, strict=True)
     ]
@@ -61,67 +56,7 @@ def _read_sdialog(group: Group, options: ShapeOptions) -> Iterator[Record]:
         if not isinstance(event, dict) or event.get("action") != "utter":
             passed["events besides utterances"] += 1
     line = {"messages": messages, "metadata": metadata, "id": dialogue["id"].value if dialogue.has_key("id") else None}
-    yield Record(line, dialogue, "", passed, assumed=_assumption(options))
-
-
-def _holds_convokit(value: Json) -> bool:
-    return has_keys(value, "id", "text") and (
-        has_keys(value, "conversation_id", "speaker") or has_keys(value, "root", "user")
-    )
-
-
-def _group_convokit(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group]:
-    found: dict[str, list[JsonValue]] = {}
-    for value in values:
-        found.setdefault(id_text(value[_key(value, "conversation_id", "root")]), []).append(value)
-    return found.values()
-
-
-def _key(value: JsonValue, *names: str) -> str:
-    return next((name for name in names if value.has_key(name)), names[0])
-
-
-def _read_convokit(group: Group, options: ShapeOptions) -> Iterator[Record]:
-    conversation = id_text(group[0][_key(group[0], "conversation_id", "root")])
-    said: dict[str, JsonValue] = {}
-    after: dict[str | None, list[str]] = {}
-    for one in group:
-        name = id_text(one["id"])
-        if name in said:
-            raise one.error(f"the utterance {name!r} is repeated", advice="keep one of them")
-        said[name] = one
-    for name, one in said.items():
-        key = _key(one, "reply_to", "reply-to")
-        parent = one[key].value if one.has_key(key) else None
-        after.setdefault(id_text(one[key]) if parent is not None else None, []).append(name)
-    if gone := sorted(str(one) for one in after.keys() - {None} - said.keys()):
-        raise group[0].error(f"an utterance answers {gone[0]!r}, which is not in the file")
-    paths = list(islice(_paths(after), _MOST_PATHS + 1))
-    if len(paths) > _MOST_PATHS:
-        raise group[0].error("the conversation has too many branches", allowed=f"at most {_MOST_PATHS}")
-    if not paths or {name for path in paths for name in path} != said.keys():
-        raise group[0].error("utterances of this conversation answer each other in a cycle")
-    speakers = [id_text(one[_key(one, "speaker", "user")]) for one in said.values()]
-    roles = _roles(speakers, options)
-    for path in paths:
-        messages = []
-        for name in path:
-            one = said[name]
-            at = one["timestamp"].value if one.has_key("timestamp") else None
-            speaker = id_text(one[_key(one, "speaker", "user")])
-            messages.append({"role": roles[speaker], "content": one["text"].value or "", "timestamp": at})
-        own = conversation if len(paths) == 1 else f"{conversation}/{path[-1]}"
-        yield Record({"messages": messages, "id": own}, group[0], conversation, assumed=_assumption(options))
-
-
-def _paths(after: dict[str | None, list[str]]) -> Iterator[tuple[str, ...]]:
-    open_: list[tuple[str, ...]] = [(name,) for name in reversed(after.get(None, []))]
-    while open_:
-        path = open_.pop()
-        following = after.get(path[-1], [])
-        if not following:
-            yield path
-        open_ += [(*path, name) for name in reversed(following)]
+    yield Record(line, dialogue, "", passed, assumed=first_speaker_note(options))
 
 
 SDIALOG = Shape(
@@ -129,13 +64,5 @@ SDIALOG = Shape(
     "dialogues of SDialog; the first speaker is the user, unless --user names another",
     _holds_sdialog,
     _read_sdialog,
-    options=frozenset({"user"}),
-)
-CONVOKIT = Shape(
-    "convokit",
-    "utterances.jsonl of a ConvoKit corpus; the first speaker is the user, unless --user names another",
-    _holds_convokit,
-    _read_convokit,
-    _group_convokit,
     options=frozenset({"user"}),
 )

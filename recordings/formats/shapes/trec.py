@@ -152,11 +152,11 @@ def _read_ikat(group: Group, options: ShapeOptions) -> Iterator[Record]:
         passed["statements about the user that an answer used"] += sum(
             len(one) for one in known if isinstance(one, list)
         )
-        asked = {"role": "user", "content": options.words.get((topic, number), "")}
+        asked = {"role": "user", "content": options.beside.get((topic, number), "")}
         said = " ".join(str(one["text"].value) for one in responses if one["text"].value is not None)
         messages += (asked, {"role": "assistant", "content": said, "sources": list(dict.fromkeys(sources))})
         states.append(f"{topic}_{number}")
-        passed["turns without the user's words (give the topics, too)"] += (topic, number) not in options.words
+        passed["turns without the user's words (give the topics, too)"] += (topic, number) not in options.beside
     metadata: dict[str, Json] = {"system": name, "topic": topic_name(topic), "states": states}
     yield Record({"messages": messages, "metadata": metadata}, turns[0], "", passed)
 
@@ -219,5 +219,6 @@ IKAT = Shape(
     _holds_ikat,
     _read_ikat,
     _group_ikat,
+    beside=utterances_in,
 )
 RAG = Shape("rag", "answers of TREC's RAG tracks, every answer a conversation of one turn", _holds_rag, _read_rag)

@@ -95,7 +95,7 @@ def test_goals_become_topics_and_the_stop_of_the_user_is_final(tmp_path: Path) -
 
 
 def test_a_spent_budget_begins_the_next_conversation(tmp_path: Path) -> None:
-    server = usersim(budget=2)
+    server = usersim(budget=2, chats=True)
     assert asyncio.run(played(server, tmp_path)) == ""
     assert server.said("team-1") == [talk[:2] for talk in WHOLE]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
@@ -43,6 +43,8 @@ def exported(
 
 
 def imported(form: str, file: Path) -> Found:
+    if file.is_dir():
+        file /= "utterances.jsonl"
     return IMPORTERS[form].read(Request((file,), strict=True))
 
 
@@ -109,6 +111,16 @@ def test_a_conversation_is_read_back_exactly(form: str, given: Sequence[Conversa
         file, _ = exported(form, Path(folder), *given)
         assert recognise_format([file]) == form
         assert imported(form, file).conversations == tuple(given)
+
+
+@settings(max_examples=10)  # each writes five files to the disk
+@given(given=several)
+def test_a_corpus_of_convokit_is_read_back_exactly_but_for_conversations_without_words(
+    given: Sequence[Conversation],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        out, _ = exported("convokit", Path(folder), *given)
+        assert imported("convokit", out).conversations == tuple(one for one in given if one.turns)
 
 
 def clean(text: str) -> str:
@@ -273,6 +285,23 @@ def test_turns_that_the_track_would_drop_are_reported(tmp_path: Path) -> None:
         "1 turn with more than 1000 references (9-1_1 of B1 has 1001): the track drops the others",
         "2 turns more than once in a run, which the track does not allow: 9-1_1 of B1",
     ]
+
+
+def test_utterances_of_the_user_simulation_track_come_back_with_sources_and_ends(tmp_path: Path) -> None:
+    one = replace(desk(), outcome=Outcome("user-stopped", "left"))
+    file, _ = exported("usersim", tmp_path, one)
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["participant_name"], row["text"], row["is_final"]) for row in rows] == [
+        ("user", "When do you open?", False),
+        ("agent", "At nine.", False),
+        ("user", "Sunday?", True),
+    ]
+    assert rows[1]["sources"] == [{"id": "https://a.example/hours", "title": "Hours", "url": "https://a.example/hours"}]
+    (back,) = imported("usersim", file).conversations
+    assert [turn.said for turn in back.turns] == ["When do you open?", "Sunday?"]
+    assert back.turns[0].reply is not None
+    assert back.turns[0].reply.answer.sources == (Source("https://a.example/hours", "Hours"),)
+    assert back.outcome == one.outcome
 
 
 def test_other_programs_read_a_table_with_its_types(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import sys
 import zipfile
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from recordings.formats.importers import IMPORTERS, Found, Request
 from recordings.formats.recognition import recognise_format
 from recordings.formats.shapes.audit_table import lines_of
 from recordings.formats.shapes.library import SHAPES
+from tests.support.checkout import DATA
 from tests.support.shape_examples import (
     CONVOKIT,
     DIALOGUEKIT,
@@ -379,3 +381,53 @@ def test_older_formats_are_recognised_too(tmp_path: Path, data: bytes, form: str
 @given(st.text(alphabet='a",\r\n\x85\u2028'))
 def test_a_table_has_the_lines_that_the_module_csv_reports(text: str) -> None:
     assert list(lines_of(text)) == list(io.StringIO(text, newline=""))
+
+
+DESK = DATA / "convokit_desk"
+
+
+def said_in(found: Found) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    return [
+        (one.key.topic, [(turn.said, turn.reply.answer.text if turn.reply else None) for turn in one.turns])
+        for one in found.conversations
+    ]
+
+
+TOLD = [
+    ("t1", [("When do you open?", "At nine."), ("On Sunday?", "We are closed.")]),
+    ("s1", [("", "Hello!"), ("A refund, please.", "Which order?")]),
+    ("s1", [("", "Hello!"), ("A refund, please.", "Of course.")]),
+]
+
+
+def test_a_corpus_says_in_files_of_its_own_who_is_the_user(tmp_path: Path) -> None:
+    """As ConvoKit 5.0.0 writes it. The user does not speak first in every conversation."""
+    found = imported("convokit", DESK / "utterances.jsonl", user="role=customer")
+    assert said_in(found) == TOLD
+    assert {one.key.system for one in found.conversations} == {"utterances"}
+    assert reply(found.conversations[0]).asked_at == "2023-11-14T22:13:20.000000+00:00"
+    with pytest.raises(InputError, match=r"nobody in this conversation has role=tutor\n  allowed: role=customer"):
+        imported("convokit", DESK / "utterances.jsonl", user="role=tutor")
+    corpus = Path(shutil.copytree(DESK, tmp_path / "desk"))
+    speakers = json.loads((corpus / "speakers.json").read_text())
+    speakers["desk-bot"]["meta"]["is_ai"] = True
+    (corpus / "speakers.json").write_bytes(dumped(speakers))
+    found = imported("convokit", corpus / "utterances.jsonl")
+    assert said_in(found) == TOLD
+    assert {one.key.system for one in found.conversations} == {"desk-bot"}
+    assert not any("first speaker" in warning for warning in found.warnings)
+    (corpus / "speakers.json").write_text("{")
+    with pytest.raises(InputError, match=r"speakers\.json"):
+        imported("convokit", corpus / "utterances.jsonl")
+
+
+def test_a_corpus_in_the_older_layout_is_read_as_well(tmp_path: Path) -> None:
+    """ConvoKit up to 2.3: a list of utterances, users, and metadata without `meta`."""
+    names = {"speaker": "user", "conversation_id": "root"}
+    lines = [json.loads(line) for line in (DESK / "utterances.jsonl").read_text().splitlines()]
+    older = [{names.get(key, key): value for key, value in line.items()} for line in lines]
+    (tmp_path / "utterances.json").write_bytes(dumped(older))
+    users = {name: value["meta"] for name, value in json.loads((DESK / "speakers.json").read_text()).items()}
+    (tmp_path / "users.json").write_bytes(dumped(users))
+    assert recognise_format([tmp_path / "utterances.json"]) == "convokit"
+    assert said_in(imported("convokit", tmp_path / "utterances.json", user="role=customer")) == TOLD
