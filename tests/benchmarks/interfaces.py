@@ -5,8 +5,9 @@
     python -m tests.benchmarks.interfaces --answers 40 --hand  four windows, beside a loop by hand that knows the page
 
 Waits are from the last character leaving the back end to the next turn being possible, over short answers, without the
-lag. By hand an answer is finished once it has not changed for half a second; the ratio is of turns a minute, over
-answers without longer pauses.
+lag. By hand an answer is finished once it has not changed for half a second, and it is seen when that began: what the
+page itself takes to show the last character is in every wait. The ratio is of turns a minute, over answers without
+longer pauses.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ the page's selectors. Both are compared word by word with what the back end wrot
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections import Counter, deque
@@ -66,7 +67,8 @@ def turns(name: str, number: int, label: str = "", *, pauses: bool = True) -> li
 @dataclass(frozen=True, slots=True)
 class Heard:
     """What was read after a turn. hrefs: of its links, None from a loop that reads none. fault: why there is no answer.
-    returned: time.time() when the next turn was possible. truth: what the back end did; None if no turn reached it."""
+    returned: time.time() when the next turn was possible, and shown: when the page last changed the answer, as a loop
+    by hand saw it (NaN from others). truth: what the back end did; None if no turn reached it."""
 
     said: str
     text: str
@@ -74,6 +76,7 @@ class Heard:
     fault: str
     returned: float
     truth: Truth | None
+    shown: float = math.nan
 
     @property
     def _words(self) -> tuple[list[str], list[str]]:
@@ -107,7 +110,12 @@ class Heard:
     @property
     def wait(self) -> float:
         """Seconds from the last character leaving the back end to the next turn being possible."""
-        return self.returned - self.truth.last if self.truth is not None and self.truth.last else float("nan")
+        return self.returned - self.truth.last if self.truth is not None and self.truth.last else math.nan
+
+    @property
+    def showing(self) -> float:
+        """Seconds from the last character leaving the back end to the page showing it."""
+        return self.shown - self.truth.last if self.truth is not None and self.truth.last else math.nan
 
 
 def _changes(written: list[str], read: list[str]) -> list[tuple[str, int, int, int, int]]:
@@ -142,10 +150,13 @@ class Count:
         return [one for one in self.heard if not one.fault and one.truth is not None]
 
     @property
+    def short(self) -> list[Heard]:
+        return [one for one in self.answered if one.truth is not None and len(one.truth.answer) <= SHORT]
+
+    @property
     def waits(self) -> list[float]:
         """Of the short answers."""
-        short = [one for one in self.answered if one.truth is not None and len(one.truth.answer) <= SHORT]
-        return [one.wait - self.lag for one in short]
+        return [one.wait - self.lag for one in self.short]
 
     def cells(self) -> list[str]:
         cut = sum(one.cut for one in self.answered)
@@ -153,7 +164,10 @@ class Count:
         lost = sum(bool(one.missing) and not one.cut for one in self.answered)
         counts = (cut, foreign, lost, len(self.thrown_out), self.twice)
         waits = [f"{quantile(self.waits, share):.2f}" for share in (0.5, 0.95, 1.0)]
-        return [self.name, f"{self.lag:.0f}", str(len(self.heard)), *map(str, counts), *waits, f"{self.seconds:.0f}"]
+        showing = [one.showing for one in self.short if not math.isnan(one.showing)]
+        page = f"{quantile(showing, 0.5):.2f}" if showing else ""
+        head = self.name, f"{self.lag:.0f}", str(len(self.heard))
+        return [*head, *map(str, counts), *waits, page, f"{self.seconds:.0f}"]
 
     def complaints(self) -> list[str]:
         """A line for each turn that did not go as it should."""
@@ -182,13 +196,16 @@ HEAD = (
     "wait: median",
     "95%",
     "longest",
+    "of which the page",
     "all took",
 )
 """Waits and lags are seconds."""
 
 
 class Talk(Protocol):
-    """One conversation."""
+    """One conversation. shown: time.time() when the last answer was last seen to change, NaN if it was not watched."""
+
+    shown: float
 
     async def say(self, text: str) -> tuple[str, frozenset[str] | None]:
         """What was read, and the addresses of its links if they were. Raises DriverError or playwright's errors."""
@@ -201,9 +218,10 @@ Way = Callable[[str, str], AbstractAsyncContextManager[Callable[[], Awaitable[Ta
 """Gives, for the name of an interface and its address, what opens a conversation there."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Driven:
     session: Session
+    shown: float = math.nan
 
     async def say(self, text: str) -> tuple[str, frozenset[str] | None]:
         answer = (await self.session.say(text)).turn.answer
@@ -259,6 +277,7 @@ SELECTORS = {
 class _Hand:
     page: Page
     known: Selectors
+    shown: float = math.nan
 
     async def say(self, text: str) -> tuple[str, frozenset[str] | None]:
         replies = self.page.locator(self.known.replies)
@@ -276,7 +295,7 @@ class _Hand:
         while not read.strip() or time.monotonic() - since < UNCHANGED:
             now = "\n".join((await replies.all_inner_texts())[before:])
             if now != read:
-                read, since = now, time.monotonic()
+                read, since, self.shown = now, time.monotonic(), time.time()
             if time.monotonic() - begun > PATIENCE:
                 raise Unanswered("no-reply")
             await asyncio.sleep(0.05)
@@ -346,7 +365,7 @@ async def _converse(page: Interface, begin: Callable[[], Awaitable[Talk]], said:
             truth = await asyncio.to_thread(page.truth_of, text)
         except AssertionError:
             truth = None
-        heard.append(Heard(text, read, hrefs, fault, returned, truth))
+        heard.append(Heard(text, read, hrefs, fault, returned, truth, talk.shown if talk is not None else math.nan))
         if fault and talk is not None:
             await talk.close()
             talk = None

@@ -292,6 +292,19 @@ class ScriptedFrame:
     async def node(self, number: int) -> ScriptedPart | None:
         return ScriptedPart(self.of, number) if number in self.of.page().by_id else None
 
+    async def typed_text(self, number: int) -> str | None:
+        part = await self.node(number)
+        return None if part is None else await part.value()
+
+    async def kind_of_box(self, number: int) -> str:
+        return "form"
+
+    async def is_disabled(self, number: int) -> bool:
+        return self.of.time.seconds < self.of.off
+
+    async def is_reachable(self, number: int) -> bool:
+        return self.of.covered() is None
+
 
 @dataclass(eq=False)
 class ScriptedPart:
@@ -303,11 +316,8 @@ class ScriptedPart:
     async def value(self) -> str:
         return "" if self.of.taken is not None else self.of.value
 
-    async def is_disabled(self) -> bool:
-        return self.of.time.seconds < self.of.off
-
     async def click(self) -> None:
-        if self.number == BUTTON and await self.is_disabled():
+        if self.number == BUTTON and self.of.time.seconds < self.of.off:
             raise NotSent("part-off", "it is off")
         self.of.press("button" if self.number == BUTTON else str(self.number))
 
@@ -325,9 +335,6 @@ class ScriptedPart:
 
     async def focus(self) -> None:
         """It has it."""
-
-    async def kind_of_box(self) -> str:
-        return "form"
 
     async def scroll(self) -> None:
         """It is in view."""

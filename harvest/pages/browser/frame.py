@@ -6,7 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from harvest.pages.browser.call_guard import CallGuard, call_failure
-from harvest.pages.browser.part import ASK_EYE, COVERED, FRAME_EDGES, NO_EYE, Cover, Keyboard, Part, eye_source
+from harvest.pages.browser.part import (
+    ASK_EYE,
+    COVERED,
+    FRAME_EDGES,
+    IS_DISABLED,
+    KIND_OF_BOX,
+    NO_EYE,
+    Cover,
+    Keyboard,
+    Part,
+    ask_element,
+    eye_source,
+    typed_source,
+)
 from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Clock
@@ -160,7 +173,7 @@ class Frame:
     async def _frame_content(self, number: int) -> str:
         """Return the content of a frame as the eye wrote it, without element numbers, or "" if it does not respond."""
         try:
-            holder = (await self._evaluate("node", (number,), handle=True)).as_element()
+            holder = (await self._handle(number)).as_element()
             document = await self._life.run(holder.content_frame()) if holder is not None else None
             if document is None:
                 return ""
@@ -196,16 +209,41 @@ class Frame:
     async def node(self, number: int) -> Part | None:
         """Return the element with the given number, or None if the element has gone. If the page replaced the composer
         or the send button during the turn, return the replacement."""
-        handle = (await self._evaluate("node", (number,), handle=True)).as_element()
+        handle = (await self._handle(number)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
+
+    # What is asked in every turn is asked of the element's number: a `Part` takes a call of its own.
+
+    async def typed_text(self, number: int) -> str | None:
+        """Return the text typed into an element, as `Part.value` does, or None if the element has gone."""
+        return cast("str | None", await self._query(number, typed_source()))
+
+    async def kind_of_box(self, number: int) -> str | None:
+        """Return the kind of box: `form` (a form field), `plain` (editable text) or `editor` (with paragraphs), or None
+        if the element has gone."""
+        return cast("str | None", await self._query(number, KIND_OF_BOX))
+
+    async def is_disabled(self, number: int) -> bool:
+        """Return True for an element that is there, and disabled."""
+        return bool(await self._query(number, IS_DISABLED))
+
+    async def is_reachable(self, number: int) -> bool:
+        """Return True if an element's middle is in view and nothing covers it."""
+        return await self._query(number, COVERED, gone=["", 0]) is None and await self.cover() is None
 
     def _parent(self) -> "Frame":
         return Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport, self._clock)
 
+    async def _handle(self, number: int) -> Any:
+        return await self._evaluate(self._frame.evaluate_handle, ASK_EYE, ["node", [number]])
+
+    async def _query(self, number: int, script: str, gone: Any = None) -> Any:
+        return await self._evaluate(self._frame.evaluate, ask_element(script), [number, gone])
+
     async def _ask_eye(self, name: str, *arguments: Any, again: bool = False) -> Any:
         for attempt in range(3):
             try:
-                return await self._evaluate(name, arguments)
+                return await self._evaluate(self._frame.evaluate, ASK_EYE, [name, list(arguments)])
             except Unanswered as fault:
                 # A new document loaded in the middle of the call.
                 if not again or fault.reason != "page-moved" or attempt == 2:
@@ -213,17 +251,15 @@ class Frame:
                 await self._clock.sleep(0.1)
         raise AssertionError
 
-    async def _evaluate(self, name: str, arguments: Sequence[Any], handle: bool = False) -> Any:
-        call: Callable[..., Coroutine[Any, Any, Any]] = self._frame.evaluate_handle if handle else self._frame.evaluate
-        values = [name, list(arguments)]
+    async def _evaluate(self, call: Callable[..., Coroutine[Any, Any, Any]], script: str, values: Sequence[Any]) -> Any:
         try:
-            return await self._wait_for(call(ASK_EYE, values))
+            return await self._wait_for(call(script, values))
         except self._life.complaint as fault:
             if NO_EYE not in str(fault):
                 raise call_failure(str(fault)) from None
         try:
             await self._wait_for(self._frame.evaluate(eye_source()))
-            return await self._wait_for(call(ASK_EYE, values))
+            return await self._wait_for(call(script, values))
         except self._life.complaint as fault:
             raise call_failure(str(fault)) from None
 

@@ -17,9 +17,10 @@ _BYTES_A_SECOND = 1e6  # that a browser surely takes from this program
 _PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
 
 NO_EYE = "no eye in this document"
+_EYE = f"""const eye = window.__harvest_eye__;
+  if (!eye) throw new Error("{NO_EYE}");"""
 ASK_EYE = f"""([name, values]) => {{
-  const eye = window.__harvest_eye__;
-  if (!eye) throw new Error("{NO_EYE}");
+  {_EYE}
   return eye[name](...values);
 }}"""
 
@@ -119,6 +120,17 @@ def eye_source() -> str:
     folder = Path(__file__).parent / "eye"
     parts = "\n".join((signs_source(), *((folder / name).read_text(encoding="utf-8") for name in _PARTS)))
     return f'(() => {{ "use strict"; if (window.__harvest_eye__) return;\n{parts}\n}})()'
+
+
+@functools.cache
+def ask_element(script: str) -> str:
+    """Return a JavaScript function of [an element's number, a value] that returns the value if the element has gone,
+    and otherwise what `script`, a function of the element, returns."""
+    return f"""([number, gone]) => {{
+  {_EYE}
+  const element = eye.node(number);
+  return element ? ({script})(element) : gone;
+}}"""
 
 
 @functools.cache
@@ -263,10 +275,6 @@ class Part:
         await self.press("ControlOrMeta+End")
         return cast(str, text)
 
-    async def kind_of_box(self) -> str:
-        """Return the kind of box: `form` (a form field), `plain` (editable text) or `editor` (with paragraphs)."""
-        return cast(str, await self._life.call(self._handle.evaluate(KIND_OF_BOX)))
-
     async def press(self, key: str) -> None:
         """Press a key, given by its name in Playwright, such as `Enter` or `Control+Enter`."""
         await self._act(self._handle.press(key, timeout=self._milliseconds, no_wait_after=True))
@@ -283,9 +291,6 @@ class Part:
     async def cover(self) -> Cover | None:
         """Return the element that covers the middle of this element, or None if nothing covers it."""
         return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
-
-    async def is_disabled(self) -> bool:
-        return bool(await self._life.call(self._handle.evaluate(IS_DISABLED)))
 
     async def scroll(self) -> None:
         """Scroll the element into view."""

@@ -136,6 +136,7 @@ class Window:
         self._expects = False
         self._opened: playwright.Page | None = None
         self._chooser: asyncio.Future[playwright.FileChooser] | None = None
+        self._camera: playwright.CDPSession | None = None  # of this page, from the first screenshot on
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._life = CallGuard(browser.is_connected, playwright.Error, settings.limits)
@@ -197,7 +198,7 @@ class Window:
         if page is None or page.is_closed():
             return False
         self._page.remove_listener("close", self._note_close)
-        self._page = page
+        self._page, self._camera = page, None
         self._listen_to_page()
         if self.recorder is not None:
             await self.recorder.attach(await self._context.new_cdp_session(page))
@@ -237,16 +238,14 @@ class Window:
 
     async def screenshot(self, scale: float = 1.0) -> bytes:
         """Return the visible part of the page as PNG. `scale` is the number of picture pixels per CSS pixel."""
+        wanted: dict[str, Any] = {"format": "png"}
+        if scale != 1:
+            width, height = self.viewport
+            wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
         # Playwright's own call would wait for the page's fonts, which may never come.
-        session = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
-        try:
-            wanted: dict[str, Any] = {"format": "png"}
-            if scale != 1:
-                width, height = self.viewport
-                wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
-            return b64decode((await self._capture(session, wanted))["data"])
-        finally:
-            await ignore_errors(session.detach())
+        if self._camera is None:
+            self._camera = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
+        return b64decode((await self._capture(self._camera, wanted))["data"])
 
     async def _capture(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
         for wait in _SCREENSHOT_WAITS:

@@ -396,5 +396,5 @@ class Chat:
         self._completion.learn(sample)
 
     async def _is_still_typed(self, sent: SentTurn) -> bool:
-        part = await self.place.frame.node(self.place.composer)
-        return part is not None and still_contains(await part.value(), sent.typed.held)
+        text = await self.place.frame.typed_text(self.place.composer)
+        return text is not None and still_contains(text, sent.typed.held)

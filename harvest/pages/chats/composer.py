@@ -30,12 +30,24 @@ class TypedTurn:
     differences: tuple[str, ...] = ()
 
 
+_NO_COMPOSER = "no-composer", "the box to type in is no longer on the page"
+
+
 async def get_composer(place: Place) -> Part:
-    """Return the box to type in. Raises NotSent (`no-composer`) if the box has left the page."""
+    """Return the box to type in, which some pages rebuild with every change. Raises NotSent (`no-composer`) if the box
+    has left the page."""
     part = await place.frame.node(place.composer)
     if part is None:
-        raise NotSent("no-composer", "the box to type in is no longer on the page")
+        raise NotSent(*_NO_COMPOSER)
     return part
+
+
+async def read_composer(place: Place) -> str:
+    """Return the text in the box, with its line breaks. Raises NotSent as `get_composer` does."""
+    text = await place.frame.typed_text(place.composer)
+    if text is None:
+        raise NotSent(*_NO_COMPOSER)
+    return text
 
 
 async def type_text(place: Place, text: str) -> TypedTurn:
@@ -49,7 +61,7 @@ async def type_text(place: Place, text: str) -> TypedTurn:
             return typed
         if typed is not None and (best is None or len(typed.differences) < len(best[1].differences)):
             best = way, typed
-        held = await (await get_composer(place)).value()
+        held = await read_composer(place)
         if held.strip() and text.strip().startswith(held.strip()):
             if cut == held:
                 break
@@ -76,14 +88,14 @@ def still_contains(value: str, held: str) -> bool:
 async def _try_way(place: Place, way: Way, text: str) -> TypedTurn | None:
     """Type the text in one way. Returns None if the box then contains a different text."""
     await way(place, text)
-    part = await get_composer(place)  # some pages rebuild their box with every change
-    held = await part.value()
+    held = await read_composer(place)
     found = differences(text, held)
     if found is not None:
         return TypedTurn(held, held, found)
-    if await part.kind_of_box() == "form":
+    if await place.frame.kind_of_box(place.composer) == "form":
         return None
     # An editor of long texts draws only what is in view.
+    part = await get_composer(place)
     whole = await part.copy_all()
     found = differences(text, whole) if whole else None
     return TypedTurn(await part.value(), whole, found) if found is not None else None
@@ -94,7 +106,7 @@ async def _ways_to_type(place: Place, text: str) -> list[Way]:
     Shift+Enter may send."""
     lines = "\n" in text.strip()
     type_keys = partial(_enter_lines, typed=True)
-    match await (await get_composer(place)).kind_of_box():
+    match await place.frame.kind_of_box(place.composer):
         case "form":
             return [_fill_box, _insert_at_once, *(() if lines else [type_keys])]
         case "plain":

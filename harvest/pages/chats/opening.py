@@ -240,6 +240,8 @@ class Opening:
 
     async def find_cover(self, place: Place) -> Cover | None:
         """Return the element that covers the box to type in, or None if the box is not covered."""
+        if await place.frame.is_reachable(place.composer):
+            return None
         part = await place.frame.node(place.composer)
         if part is None:
             return _UNKNOWN_COVER

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harvest.pages.browser.busy_signs import STARTED
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.composer import TypedTurn, get_composer, still_contains, type_text
+from harvest.pages.chats.composer import TypedTurn, get_composer, read_composer, still_contains, type_text
 from harvest.pages.chats.place import Place
 from harvest.pages.reading.altered import share_kept
 from harvest.pages.reading.echo import trail
@@ -43,8 +43,7 @@ async def send(window: Window, place: Place, text: str, typed: TypedTurn, second
     # the button has worked before, the page may accept the next turn only after a while.
     until = window.clock.monotonic() + max(_CONNECT_FACTOR * window.traffic.lag, seconds if place.proven else 0.0)
     while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
-        button = await place.frame.node(place.send)
-        if button is None or not await button.is_disabled():
+        if not await place.frame.is_disabled(place.send):
             break
         await window.clock.sleep(_STEP)
     try:
@@ -124,13 +123,12 @@ async def _close_menus(window: Window, place: Place, way: str, text: str, typed:
     """Close a menu that typing may have opened and that may have received the key. Returns False if none can exist."""
     if way == "button":
         return False
-    part = await get_composer(place)
-    value = await part.value()
+    value = await read_composer(place)
     if value.count("\n") > typed.held.count("\n"):
         return False  # the key makes a new line
     if value != typed.held:
         await _type_again(window, place, text)
-        await part.press("Space")
+        await (await get_composer(place)).press("Space")
     return True
 
 
@@ -162,8 +160,7 @@ async def _has_departed(window: Window, place: Place, typed: TypedTurn, way: str
     until = window.clock.monotonic() + (_DEPARTURE_SECONDS + window.traffic.lag if way else 0.0)
     while True:
         try:
-            part = await place.frame.node(place.composer)
-            value = None if part is None else await part.value()
+            value = await place.frame.typed_text(place.composer)
             if value is None or not still_contains(value, typed.held):
                 return True
             seen = await place.frame.sample()
