@@ -53,6 +53,16 @@ def describe_audit(console: Console, audit: Audit) -> None:
         )
 
 
+def tracing_of(console: Console, *, spans: bool) -> Tracing:
+    """Return what sends the spans of a run while it is played, if `spans` is True (the option `--spans`). Raises
+    InputError if it is not installed."""
+    if not spans:
+        return untraced
+    from harvest.playing.live_spans import tracing_to  # late: few runs send any
+
+    return tracing_to(lambda sentence: console.print(f"[yellow]note:[/] {escape(sentence)}"))
+
+
 def play_to_folder(
     audit: Audit,
     folder: Path,

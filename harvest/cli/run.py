@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -18,11 +17,10 @@ from harvest.cli.interruption import Interrupted
 from harvest.cli.next_steps import print_next_steps, report_step, write_run_report
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder
+from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder, tracing_of
 from harvest.cli.short_help import ShortHelp
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
-from harvest.playing.play import Tracing, untraced
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.driver import UNRECORDED
@@ -129,7 +127,7 @@ def command(
         raise InputError(
             "--store is for runs of several machines", advice="add --dask, or --shard 1/1 for a single machine"
         )
-    tracing = _tracing(live_console(), spread) if spans else untraced
+    tracing = tracing_of(live_console(), spans=spans)
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(
@@ -154,7 +152,9 @@ def command(
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
         where = named if shared else folder  # of a single worker, or of all of them
         left = _play_on_workers(
-            Assignment(file, trials, seed, topics, store=store or "", caps=caps, keys_in_clear=keys_in_clear),
+            Assignment(
+                file, trials, seed, topics, store=store or "", caps=caps, keys_in_clear=keys_in_clear, spans=spans
+            ),
             resolved,
             dask if dask is not None else workers or 1,
             where,
@@ -181,15 +181,6 @@ def command(
         demo=audit == DEMO,
         channels=channels,
     )
-
-
-def _tracing(console: Console, spread: str) -> Tracing:
-    if spread:
-        raise InputError(f"--spans cannot be used with {spread}", advice="export them: --format otlp")
-    from harvest.playing.live_spans import require_opentelemetry, send_spans
-
-    require_opentelemetry()
-    return partial(send_spans, told=lambda sentence: console.print(f"[yellow]note:[/] {escape(sentence)}"))
 
 
 def _play_on_workers(

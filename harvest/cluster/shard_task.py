@@ -19,8 +19,9 @@ from typing import Any
 from harvest.audits.audit import Audit, load_audit
 from harvest.cluster.shared_folder import folder_state
 from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
+from harvest.playing.live_spans import require_opentelemetry, tracing_to
 from harvest.playing.plan import Plan
-from harvest.playing.play import SilentWatcher, first_error, play_audit
+from harvest.playing.play import SilentWatcher, first_error, play_audit, untraced
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
 from harvest.stores.store import open_store
@@ -44,7 +45,7 @@ class Assignment:
     relative to its working directory. `store` is the address of the store, or "". `at_once` is the number of shards
     played at the same time. `command` is the process of a command whose workers are processes of this machine, or 0.
     `caps` replaces caps of the audit; each shard has a part of them. `keys_in_clear` allows keys to be sent to other
-    machines over http.
+    machines over http. `spans` is whether each worker sends its spans while it plays, as its own environment says.
     """
 
     audit: str
@@ -59,6 +60,7 @@ class Assignment:
     command: int = 0
     caps: Mapping[str, float] = field(default_factory=dict)
     keys_in_clear: bool = False
+    spans: bool = False
 
     @property
     def name(self) -> str:
@@ -98,11 +100,13 @@ class Assignment:
 @dataclass(frozen=True, slots=True)
 class ShardResult:
     """The result of an assignment. `played` is the number of trials played now. `left` has the systems that were
-    given up, with reasons. `fault` is the reason why the shard was not finished, or "" for a finished shard."""
+    given up, with reasons. `fault` is the reason why the shard was not finished, or "" for a finished shard. `notes`
+    are sentences for people."""
 
     played: int = 0
     left: tuple[tuple[str, str], ...] = ()
     fault: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def audit_hash(header: Header) -> str:
@@ -128,6 +132,8 @@ def inspect_worker(assignment: Assignment, token: str) -> str:
             seen = "" if assignment.store else (assignment.run.parent / "token").read_text(encoding="utf-8")
         if not assignment.store and seen != token:
             return f"it does not see the folder {assignment.folder}"
+        if assignment.spans:
+            require_opentelemetry()
         return f"<{audit_hash(assignment.load().header())}>"
     except HarvestError as fault:
         return str(fault)
@@ -140,13 +146,15 @@ def play_shard(assignment: Assignment) -> ShardResult:
         asyncio.run(_play_shard(assignment, notes))
     except* HarvestError as group:
         fault = str(first_error(group))
-    return ShardResult(notes.played, tuple(notes.left.items()), fault or ("stopped" if notes.stopped else ""))
+    fault = fault or ("stopped" if notes.stopped else "")
+    return ShardResult(notes.played, tuple(notes.left.items()), fault, tuple(notes.sentences))
 
 
 class _Notes(SilentWatcher):
     def __init__(self) -> None:
         self.played, self.stopped = 0, False
         self.left: dict[str, str] = {}
+        self.sentences: list[str] = []
 
     def attempt_ended(self, work: object, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         self.played += outcome.valid
@@ -220,6 +228,8 @@ async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL
 
     gates = SharedGates(shared_state, named)
     worker, stopped = f"shard{assignment.index}", _stop_check(assignment)
+    tracing = tracing_to(notes.sentences.append) if assignment.spans else untraced
+    ways: dict[str, Any] = {"worker": worker, "gates": gates, "tracing": tracing}
 
     @contextmanager
     def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
@@ -233,9 +243,9 @@ async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL
                     if assignment.store:
                         stored = StoredRun(open_store(assignment.store), assignment.name)
                         own = _STARTED_IN / assignment.run
-                        await play_stored(audit, own, stored, worker=worker, watching=watching, gates=gates)
+                        await play_stored(audit, own, stored, watching=watching, **ways)
                     else:
-                        await play_audit(audit, assignment.run, worker=worker, watching=watching, gates=gates)
+                        await play_audit(audit, assignment.run, watching=watching, **ways)
                     return
                 except RunLocked:
                     if clock.monotonic() > deadline:

@@ -193,6 +193,8 @@ def _play_shards(
                     raise InputError(f"shard {one.index} was not finished: {told.fault}")
                 done += 1
                 left |= dict(told.left)
+                for sentence in told.notes:
+                    tell(f"note: shard {one.index}: {sentence}")
                 tell(f"shard {one.index}: {pluralize(told.played, 'trial')} played; {done} of {of} shards done")
     except BaseException as fault:
         if not assignment.store:

@@ -8,7 +8,8 @@ is set by OpenTelemetry's own environment variables, such as `OTEL_EXPORTER_OTLP
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recordings.conversations.conversation import Conversation
@@ -26,8 +27,15 @@ if TYPE_CHECKING:
 _NOWHERE = Place("")
 
 
+def tracing_to(told: Callable[[str], object]) -> Callable[[RunWriter], AbstractContextManager[None]]:
+    """Return `send_spans` for runs whose lost spans are reported to `told`. Raises InputError if the packages that send
+    spans are not installed."""
+    require_opentelemetry()
+    return partial(send_spans, told=told)
+
+
 @contextmanager
-def send_spans(writer: RunWriter, told: Callable[[str], None]) -> Iterator[None]:
+def send_spans(writer: RunWriter, told: Callable[[str], object]) -> Iterator[None]:
     """Send the spans of each attempt that `writer` stores, by OTLP over HTTP. At the end, wait until they are delivered
     or given up; `told` receives a sentence if some spans were not delivered."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

@@ -45,29 +45,50 @@ class SilentWatcher:
     def pace_lowered(self, system: str, why: str) -> None: ...
 
 
-def play(audit: Audit | str | PathLike[str], out: str | PathLike[str], *, progress: bool | None = None) -> Run:
+def play(
+    audit: Audit | str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    progress: bool | None = None,
+    spans: bool = False,
+) -> Run:
     """Play the rest of an audit into the run folder `out`, and read the run.
 
     `audit` is an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and
     interrupted trials are tried again. `progress` is whether to show on standard error how far the run is; by default,
-    only notebooks show it. In a notebook, or wherever else an event loop is running, the loop waits until the run has
-    ended; await `aplay` to let it go on. Warns of a system without any valid attempt. Raises InputError if the audit
-    cannot be played, and RunError if the run belongs to another audit.
+    only notebooks show it. `spans` is whether to send OpenTelemetry's spans while playing, as `harvest run --spans`
+    does; a warning counts those that could not be delivered. In a notebook, or wherever else an event loop is running,
+    the loop waits until the run has ended; await `aplay` to let it go on. Warns of a system without any valid attempt.
+    Raises InputError if the audit cannot be played, and RunError if the run belongs to another audit.
     """
-    return _warn_of_silence(run_to_end(_play_and_read(audit, out, progress)))
+    return _warn_of_silence(run_to_end(_play_and_read(audit, out, progress, spans=spans)))
 
 
-async def aplay(audit: Audit | str | PathLike[str], out: str | PathLike[str], *, progress: bool | None = None) -> Run:
+async def aplay(
+    audit: Audit | str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    progress: bool | None = None,
+    spans: bool = False,
+) -> Run:
     """Play as `play` does, in the running event loop. If the task is cancelled, the current turns are given up, and
     every earlier turn is in the run."""
-    return _warn_of_silence(await _play_and_read(audit, out, progress))
+    return _warn_of_silence(await _play_and_read(audit, out, progress, spans=spans))
 
 
-async def _play_and_read(audit: Audit | str | PathLike[str], out: str | PathLike[str], progress: bool | None) -> Run:
+async def _play_and_read(
+    audit: Audit | str | PathLike[str], out: str | PathLike[str], progress: bool | None, *, spans: bool
+) -> Run:
+    tracing: Tracing = untraced
+    if spans:
+        from harvest.playing.live_spans import tracing_to  # late: few runs send any
+
+        tracing = tracing_to(lambda sentence: warnings.warn(sentence, stacklevel=2))
     shown = _in_notebook() if progress is None else progress
     resolved, folder = audit if isinstance(audit, Audit) else load_audit(str(audit)), _absolute(out)
     try:
-        await play_audit(resolved, folder, watching=partial(_displayed, resolved) if shown else _silent)
+        watching = partial(_displayed, resolved) if shown else _silent
+        await play_audit(resolved, folder, watching=watching, tracing=tracing)
     except* HarvestError as group:
         raise first_error(group) from None
     return read(out)

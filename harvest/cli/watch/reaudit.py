@@ -16,7 +16,7 @@ from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange, check_output_file
-from harvest.cli.playing import describe_audit, play_to_folder
+from harvest.cli.playing import describe_audit, play_to_folder, tracing_of
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.cli.watch.conclusion import Conclusion
@@ -38,7 +38,7 @@ from recordings.log.run_folder import enclosing_run, is_run, read
 from topics.errors import InputError, Place
 
 
-@click.command(cls=ShortHelp, rare="--history --looks --confirm-after --enforce --strict --explain")
+@click.command(cls=ShortHelp, rare="--history --looks --confirm-after --enforce --strict --explain --spans")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--baseline", type=PathArgument(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
 @click.option("--history", type=PathArgument(), metavar="FILE", help="[beside the baseline]")
@@ -72,6 +72,7 @@ from topics.errors import InputError, Place
 @click.option("--strict", is_flag=True, help="Exit with 3 also if it is undecided whether anything changed.")
 @click.option("--explain", is_flag=True, help="Explain the words and columns, as the first audit does.")
 @click.option("--report/--no-report", default=True, help="Whether to write RUN/report.html [default: yes].")
+@click.option("--spans", is_flag=True, help="Send OpenTelemetry's spans while playing, by its OTEL_… variables.")
 @form_options
 @keys_in_clear_option
 @notice_options
@@ -91,6 +92,7 @@ def command(
     strict: bool,
     explain: bool,
     report: bool,
+    spans: bool,
     output: Output,
     keys_in_clear: bool,
     channels: Channels,
@@ -112,6 +114,7 @@ def command(
             advice="leave out the further options",
         )
     console = live_console()
+    tracing = tracing_of(console, spans=spans)
     base = baseline or baseline_path(audit)
     if recorded is None or not base.exists():
         _, file = read_audit(audit)  # refuse a file that is not an audit before looking for a baseline
@@ -142,7 +145,8 @@ def command(
             for one in (("--baseline", baseline), ("--history", history), ("--out", out))
             if one[1]
             for word in one
-        ],
+        ]
+        + ["--spans"] * spans,
         rules=WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce),
         given={
             rule
@@ -188,7 +192,7 @@ def command(
             if folder is None:
                 folder = new_dated_run(runs, REAL_CLOCK.now())
             with this.explain_resuming(folder):
-                play_to_folder(resolved, folder.absolute(), "", console)
+                play_to_folder(resolved, folder.absolute(), "", console, tracing=tracing)
                 console.print(Text(printable(f"recorded in {folder}", line=True)), soft_wrap=True)
                 stack.enter_context(lock_run(folder))
                 if resolved.placebo and not extend:

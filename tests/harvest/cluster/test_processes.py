@@ -106,7 +106,6 @@ def test_options_that_cannot_be_combined_are_refused(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=1, url="http://127.0.0.1:1/v1"))
     refused(tmp_path, "run", "--workers", "2", "--shard", "1/2", told="cannot be used with --workers")
     refused(tmp_path, "run", "--workers", "2", "--dask", "tcp://127.0.0.1:1", told="plays on this machine alone")
-    refused(tmp_path, "run", "--workers", "2", "--spans", told="--spans cannot be used with --workers")
     refused(tmp_path, "run", "--workers", "0", told="0 is not in the range")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from harvest.audits.audit import load_audit
 from harvest.playing.live_spans import follow
+from harvest.playing.play import play
 from recordings.events.events import events_of
 from recordings.formats.spans_export import Span, conversation_spans
 from recordings.log.header import make_header
@@ -120,8 +123,37 @@ def test_a_receiver_that_refuses_changes_nothing_but_is_told(tmp_path: Path, rec
     assert read(tmp_path / "run").damage == ()
 
 
-def test_spans_need_their_extra_and_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--spans cannot be used with --dask" in harvest(*demo(tmp_path), "--dask", "tcp://127.0.0.1:1").stderr
+def test_processes_of_one_run_send_its_spans_between_them(tmp_path: Path, receiver: Receiver) -> None:
+    done = harvest(*demo(tmp_path), "--workers", "2")
+    assert (done.returncode, "could not be delivered" in done.stderr) == (0, False), done.stderr
+    wanted = recorded_spans(tmp_path / "run")
+    assert sorted(one.span_id.hex() for one in receiver.got) == sorted(span.id for span in wanted)
+    assert {one.trace_id.hex() for one in receiver.got} == {span.trace for span in wanted}
+
+
+def test_a_function_sends_the_spans_of_what_it_plays(tmp_path: Path, receiver: Receiver) -> None:
+    audit = tmp_path / "a.yaml"
+    audit.write_text(
+        "format: harvest-audit/1\nname: a\nprotocol: fairweb-two-round\ntopics: fairweb-45\ntrials: 1\n"
+        "systems: [{name: A, driver: parrot}]\n"
+    )
+    resolved = load_audit(str(audit), only=("M001",))
+    play(resolved, tmp_path / "run", spans=True)
+    wanted = sorted(span.id for span in recorded_spans(tmp_path / "run"))
+    assert sorted(one.span_id.hex() for one in receiver.got) == wanted
+    receiver.status = 400
+    with pytest.warns(UserWarning, match=r"\d spans could not be delivered .*400"):
+        play(resolved, tmp_path / "again", spans=True)
+
+
+def test_a_shard_that_cannot_deliver_says_so(tmp_path: Path, receiver: Receiver) -> None:
+    receiver.status = 400
+    done = harvest(*demo(tmp_path), "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"note: shard [12]: \d+ spans could not be delivered", " ".join(done.stderr.split())), done.stderr
+
+
+def test_spans_need_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     done = harvest(*demo(tmp_path))
     assert done.returncode == 2
