@@ -15,7 +15,13 @@ import numpy as np
 
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.prediction_powered import FEWEST_OF_PEOPLE, ComparedItems, CorrectedMean, corrected_mean
+from scoring.inference.prediction_powered import (
+    FEWEST_OF_PEOPLE,
+    FEWEST_TUNED,
+    ComparedItems,
+    CorrectedMean,
+    corrected_mean,
+)
 from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize
@@ -62,6 +68,11 @@ class CheckResult:
         own, alone = (each.high - each.low for each in (one.interval, one.people_interval))
         if not alone > 0 or math.isnan(own):
             return ""
+        if one.units < FEWEST_TUNED:
+            return (
+                f" The model does not count: fewer than {FEWEST_TUNED} topics (or clusters) cannot show, without bias, "
+                "how well it follows people."
+            )
         shorter = round(100 * (1 - own / alone))
         if shorter < 1:
             return " The model adds nothing here: the interval is no shorter than that of people's judgments alone."

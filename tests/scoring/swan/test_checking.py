@@ -170,10 +170,10 @@ def test_if_people_say_that_it_does_not_apply_only_their_judgments_count() -> No
     assert any("People say of 1 thing that it does not apply" in one for one in table.coverage)
 
 
-def corrected_mean_of(own: tuple[float, float], alone: tuple[float, float]) -> CheckResult:
+def corrected_mean_of(own: tuple[float, float], alone: tuple[float, float], topics: int = 20) -> CheckResult:
     intervals = (Interval(*ends, method="t", resampled="topics") for ends in (own, alone))
     first, second = intervals
-    return CheckResult(CorrectedMean(0.5, first, 0.3, 0.5, second, 0.6, 40, 10), (), 0)
+    return CheckResult(CorrectedMean(0.5, first, 0.3, 0.5, second, 0.6, 40, 10, topics), (), 0)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,12 @@ def corrected_mean_of(own: tuple[float, float], alone: tuple[float, float]) -> C
 )
 def test_the_models_contribution_is_reported(own: tuple[float, float], alone: tuple[float, float], words: str) -> None:
     assert words in corrected_mean_of(own, alone).sentence("WAN(Fluency)")
+
+
+def test_a_model_of_few_topics_is_said_not_to_count() -> None:
+    assert "does not count: fewer than 12 topics" in corrected_mean_of((0.4, 0.6), (0.4, 0.6), 11).sentence(
+        "WAN(Fluency)"
+    )
 
 
 def test_the_models_contribution_is_not_reported_if_there_is_no_interval() -> None:
