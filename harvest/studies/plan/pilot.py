@@ -238,14 +238,12 @@ def assumed_components(
     seen = pilot.topic + (0.0 if math.isnan(pilot.both) else pilot.both) if pilot else ICC * room
     between = squares.get("between", seen)
     sources["between"] = _origin_words("between" in stated, pilot)
-    if "interaction" in squares:
-        both = squares["interaction"]
-    elif pilot and not math.isnan(pilot.both) and "between" not in squares:
-        both = pilot.both
-    else:
-        both = INTERACTION * between
-    known = pilot is not None and not math.isnan(pilot.both) and "between" not in squares
-    sources["interaction"] = _origin_words("interaction" in stated, pilot if known else None)
+    # A pilot of few topics can show no interaction by chance. Where a quarter of the spread between topics is of single
+    # systems, 14 to 27% of pilots of 8 to 20 topics do so, and a plan by 0 promised .93 where .74 was found.
+    split = pilot if pilot and not math.isnan(pilot.both) and "between" not in squares else None
+    known = split if split and (split.both > 0 or between == 0) else None
+    both = squares.get("interaction", known.both if known else INTERACTION * between)
+    sources["interaction"] = _origin_words("interaction" in stated, known)
     within = squares.get("within", pilot.trial if pilot else room - between)
     sources["within"] = "follows" if shape == "yes or no" else _origin_words("within" in stated, pilot)
     if both > between:

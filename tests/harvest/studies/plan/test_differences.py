@@ -20,8 +20,10 @@ from harvest.cli.main import main
 from harvest.studies.plan.differences import DifferenceModel, plan_difference
 from harvest.studies.plan.figures import plan_form, plan_tables
 from harvest.studies.plan.grid import Plan
+from harvest.studies.plan.pilot import Pilot, assumed_components
 from harvest.studies.variance.variance import study_variance
 from recordings.log.run_folder import read
+from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from topics.errors import InputError
 
@@ -164,6 +166,25 @@ def test_a_pilot_of_one_system_leaves_the_interaction_assumed(tmp_path: Path) ->
     assert (found.model.sources["between"], found.model.sources["interaction"]) == ("pilot", "assumed")
     one = found.model.components
     assert one.both == pytest.approx((one.topic + one.both) / 4)
+
+
+@pytest.mark.parametrize(
+    ("topic", "both", "part", "source"),
+    [
+        (0.08, 0.02, 0.02, "pilot"),
+        (0.1, 0.0, 0.025, "assumed"),
+        (0.0, 0.0, 0.0, "pilot"),
+        (0.1, math.nan, 0.025, "assumed"),
+    ],
+)
+def test_systems_that_agree_on_every_topic_of_a_pilot_leave_the_interaction_assumed(
+    topic: float, both: float, part: float, source: str
+) -> None:
+    pilot = Pilot(0.6, topic, both, 0.14, math.nan, 2, ())
+    found, sources = assumed_components(MEAN_USEFUL, (MEAN_USEFUL.name, None), pilot, {})
+    assert found.both == pytest.approx(part)
+    assert sources["interaction"] == source
+    assert found.topic + found.both == pytest.approx(topic + (0.0 if math.isnan(both) else both))
 
 
 def test_a_pilot_of_one_topic_is_refused_and_only_possible_options_are_advised(tmp_path: Path) -> None:
