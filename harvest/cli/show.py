@@ -265,7 +265,7 @@ def _print_conversation(
             console.rule(Text(printable(f"the user comes back in a new session, {turn.session}", line=True)))
         if turn.reply is not None and turn.reply.greeting:
             console.print(Text("the system spoke first:", style="dim"))
-            console.print(Text(printable(turn.reply.greeting)), soft_wrap=True)
+            _print_words(console, turn.reply.greeting)
             for offer in turn.reply.greeting_offers:
                 offered = f"offered: {conversation_rows.offer_words(offer)}"
                 console.print(Text(f"  {printable(offered, line=True)}", style="dim"), soft_wrap=True)
@@ -274,7 +274,7 @@ def _print_conversation(
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
         if turn.choice is not None and (chosen := conversation_rows.choice_line(turn.choice, turn.act or turn.state)):
             console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
-        console.print(Text(printable(turn.said)), soft_wrap=True)
+        _print_words(console, turn.said)
         if turn.pressed is not None:
             pressed = f"pressed: {conversation_rows.offer_words(turn.pressed)}"
             console.print(Text(f"  {printable(pressed, line=True)}", style="dim"), soft_wrap=True)
@@ -288,7 +288,7 @@ def _print_conversation(
             continue
         if turn.reply.sent_as:
             console.print(Text("  the page sent this instead:", style="yellow"))
-            console.print(Text(printable(turn.reply.sent_as)), soft_wrap=True)
+            _print_words(console, turn.reply.sent_as)
         heading = Text(
             f"S{turn.number} {turn.label or '?'}", style="bold green" if turn.label == USEFUL else "bold yellow"
         )
@@ -299,7 +299,7 @@ def _print_conversation(
         if turn.reply.model:
             heading.append(printable(f" model={turn.reply.model}", line=True), style="dim")
         console.print(heading)
-        console.print(Text(printable(turn.reply.answer.text)), soft_wrap=True)
+        _print_words(console, turn.reply.answer.text)
         for part in (*conversation_rows.part_lines(turn.reply.answer), *(f"note: {note}" for note in turn.reply.notes)):
             shown = printable(part, line=True)
             cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
@@ -318,7 +318,12 @@ def _print_conversation(
         console.print(Text(f"  evidence of the failure, {name}: {address}", style="dim"), soft_wrap=True)
     detail = conversation.outcome.detail if conversation.outcome else ""
     told = f"outcome: {conversation_rows.outcome_words(conversation)}" + (f": {detail}" if detail else "")
-    console.print(Text(printable(told)), soft_wrap=True)
+    _print_words(console, told)
     if conversation.outcome and conversation.outcome.choice:
         chosen = conversation_rows.choice_line(conversation.outcome.choice, conversation.outcome.reason)
         console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
+
+
+def _print_words(console: Console, words: str) -> None:
+    """Print what was said: wrapped between words in a terminal, and unchanged for programs."""
+    console.print(Text(wrap_lines(printable(words), terminal_width(sys.stdout))), soft_wrap=True)

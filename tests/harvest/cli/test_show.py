@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import termios
 from pathlib import Path
 
+import pytest
+
+from harvest.cli.main import main
 from tests.support.command_line import harvest
 
 AUDIT = """\
@@ -61,3 +67,30 @@ def test_an_invalid_dialogue_without_a_recorded_reason_is_shown_without_one(tmp_
     assert "d: no reason given x 1" in told
     assert "invalid  x" not in harvest("show", "logs", "--all", cwd=tmp_path).stdout
     assert "()" not in harvest("show", "logs", "--all", cwd=tmp_path).stdout
+
+
+def test_words_are_wrapped_in_a_terminal_and_unchanged_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "The library is open from nine to five, and on Thursdays until eight in the evening."
+    about = {"system": "d", "topic": "t", "outcome": "completed"}
+    messages = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": said}]
+    (tmp_path / "logs.jsonl").write_text(json.dumps({"messages": messages, "metadata": about}))
+    monkeypatch.chdir(tmp_path)
+    done = harvest("data", "import", "--format", "messages", "logs.jsonl", "--out", "logs", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    asked = ["show", "logs", "--system", "d", "--topic", "t", "--trial", "1"]
+    with pytest.raises(SystemExit):
+        main(asked)
+    assert f"\n{said}\n" in capsys.readouterr().out
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 40))
+    with os.fdopen(theirs, "w") as screen:
+        monkeypatch.setattr("sys.stdout", screen)
+        with pytest.raises(SystemExit):
+            main(asked)
+        screen.flush()
+        shown = os.read(ours, 10_000).decode().splitlines()
+    os.close(ours)
+    start = shown.index("The library is open from nine to five,")
+    assert " ".join(shown[start : start + 3]) == said
