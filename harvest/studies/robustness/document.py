@@ -86,6 +86,8 @@ def _tables(
     for one in found:
         yield from robustness_tables(one)
     yield from ranking_tables(ranked, found, unranked)
+    # The effects of a single factor are the differences of its arms from the control, which are there already.
+    factors = factors if factors is not None and len(factors.levels) > 1 else None
     yield from factor_tables(factors)
     yield from robustness_legend(found)
     yield from ranking_legend(ranked)
