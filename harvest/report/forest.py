@@ -13,6 +13,7 @@ from harvest.tables.comparison_words import (
     difference_text,
     drawn_ends,
     is_within,
+    mark_noted,
     measure_name,
     p_text,
     signed,
@@ -136,7 +137,7 @@ def _difference_bars(
             matters if share else math.nan,
             of=f"{safe_name(pair.first)} − {safe_name(pair.second)}" if several else "",
             filled=pair.is_distinguished,
-            more=(p_text(pair.corrected), better_system(pair, same=is_within(one, pair, matters))),
+            more=(p_text(pair.corrected), better_system(pair, same=is_within(one, pair, matters)) + mark_noted(pair)),
         )
 
 

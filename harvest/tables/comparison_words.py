@@ -127,3 +127,8 @@ def better_system(pair: Pair, most: int = 16, *, same: bool = False) -> str:
     names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
     name = printable(names.get(pair.verdict, "same" if same else "?"), line=True)
     return name if len(name) <= most else f"…{name[1 - most :]}"
+
+
+def mark_noted(pair: Pair) -> str:
+    """Return the asterisk of a pair whose p is small without a verdict: a note has the reason."""
+    return "*" if pair.why and not math.isnan(pair.corrected) else ""

@@ -14,7 +14,15 @@ from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.notes import further_notes, omission_notes, undecided_reasons
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
-from harvest.tables.comparison_words import better_system, difference_text, figure_text, measure_name, p_text, signed
+from harvest.tables.comparison_words import (
+    better_system,
+    difference_text,
+    figure_text,
+    mark_noted,
+    measure_name,
+    p_text,
+    signed,
+)
 from harvest.tables.figure_table import Item, figure_table, name_lines
 from harvest.terminal import printable
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -168,14 +176,13 @@ def _pair_cells(measure: MeasureComparison, pair: Pair, verdict: str) -> tuple[s
         value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     better = better_system(pair, most=80, same=verdict == "same")
-    # A small p beside "?" has its reason in a note.
     return (
         name,
         value,
         p_text(pair.corrected),
         decimal(pair.effect, 2),
         counts,
-        name_lines(better, _COLUMN) + "*" * bool(pair.why and pair.corrected == pair.corrected),
+        name_lines(better, _COLUMN) + mark_noted(pair),
     )
 
 
