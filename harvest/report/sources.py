@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harvest.report.bars import PERCENT, UNIT, Bar, difference_scale
-from harvest.report.blocks import Block, as_blocks, details, refusal_block, text
+from harvest.report.blocks import Block, as_blocks, details, refusal_block, table, text
 from harvest.report.finding import MOST_SYSTEMS, safe_name
 from harvest.report.forest import forest
 from harvest.studies.scores.gathered import Gathered, gather_runs
@@ -15,8 +15,9 @@ from harvest.studies.sources.figures import (
     news_sentences,
     pair_sentence,
     share_words,
-    single_sentence,
+    single_cells,
     source_tables,
+    widest_single,
 )
 from harvest.studies.sources.news import News, find_news
 from harvest.studies.sources.pairings import Pairing
@@ -54,11 +55,7 @@ def source_blocks(gathered: Gathered, study: SourceStudy | str, before: Run | No
             head = "What was looked up" if column.is_looked_up else "Who is shown"
             yield text(f"{head}, by {column.column}", "heading")
             yield _shown_forest(column)
-            yield from (
-                text(f"{safe_name(one.system)}: {said}")
-                for one in column.systems[:MOST_SYSTEMS]
-                if (said := single_sentence(one))
-            )
+            yield from _single_trials(column)
             yield from _difference_blocks(column)
     domains = study.columns[0]
     if domains.names:
@@ -108,17 +105,30 @@ def _shown_forest(column: ColumnSources) -> Block:
     return forest(bars, caption, ("system", "of answers [low, high]"), note, first=column.column)
 
 
+def _single_trials(column: ColumnSources) -> Iterator[Block]:
+    """Yield a table of the names whose shares differ most between single trials of a system."""
+    found = [(one.system, wide) for one in column.systems[:MOST_SYSTEMS] if (wide := widest_single(one)) is not None]
+    rows = [[safe_name(system), safe_name(wide.name), *single_cells(wide)] for system, wide in found]
+    head = ("system", f"{column.column} that varies most", "a trial's least", "a trial's most", "all trials")
+    if rows:
+        yield table(head, rows, (False, False, True, True, True), f"Shares in single trials, by {column.column}")
+
+
 def _difference_blocks(column: ColumnSources) -> Iterator[Block]:
-    """Yield a sentence for each pair of systems, and the differences of the pairs in which one is found; the others,
-    closed."""
+    """Yield a sentence for each pair of systems, or one for those of which the same can be said, and the differences of
+    the pairs in which one is found; the others, closed."""
     # What a system shows in two languages, or from two places, is closer to a cause than what two systems show.
     drawn = sorted(column.pairs, key=lambda pair: pair.facet == "system")[:_MOST_PAIRS]
-    found = [any(one.beyond for one in pair.shares.values()) for pair in drawn]
-    for pair, some in zip(drawn, found, strict=True):
-        yield text(f"{safe_name(pair.second)} − {safe_name(pair.first)}: {pair_sentence(pair, column)}")
-        if some:
-            yield _difference_forest(pair, column.column)
-    if rest := [pair for pair, some in zip(drawn, found, strict=True) if not some]:
+    alike: dict[str, list[Pairing]] = {}
+    for pair in drawn:
+        alike.setdefault(pair_sentence(pair, column), []).append(pair)
+    rest: list[Pairing] = []
+    for sentence, pairs in alike.items():
+        yield text(f"{', '.join(f'{safe_name(one.second)} − {safe_name(one.first)}' for one in pairs)}: {sentence}")
+        found = [pair for pair in pairs if any(one.beyond for one in pair.shares.values())]
+        yield from (_difference_forest(pair, column.column) for pair in found)
+        rest += [pair for pair in pairs if pair not in found]
+    if rest:
         yield details(f"Differences by {column.column}", [_difference_forest(pair, column.column) for pair in rest])
 
 

@@ -115,18 +115,27 @@ def system_sentences(sources: SystemSources, of: ColumnSources) -> Iterator[str]
 def single_sentence(sources: SystemSources) -> str:
     """Return a sentence on how far the share in a single trial is from the mean, for the name with the widest range; ""
     if there is only one trial."""
-    wide = max(
-        (shown for shown in sources.shown if sum(value == value for value in shown.single) > 1),
-        key=lambda shown: _span(shown.single),
-        default=None,
-    )
-    if wide is None or not _span(wide.single) > 0:
+    wide = widest_single(sources)
+    if wide is None:
         return ""
-    low, high = min(wide.single), max(wide.single)
+    low, high, all_trials = single_cells(wide)
     return (
-        f"A single trial would have said between {_percentage(low)} and {_percentage(high)} of {wide.name}, "
-        f"where all trials together say {_percentage(wide.answers)}."
+        f"A single trial would have said between {low} and {high} of {wide.name}, where all trials together say "
+        f"{all_trials}."
     )
+
+
+def widest_single(sources: SystemSources) -> Shown | None:
+    """Return the name whose shares in single trials have the widest range, or None if none differs."""
+    known = (shown for shown in sources.shown if sum(value == value for value in shown.single) > 1)
+    wide = max(known, key=lambda shown: _span(shown.single), default=None)
+    return wide if wide is not None and _span(wide.single) > 0 else None
+
+
+def single_cells(shown: Shown) -> tuple[str, str, str]:
+    """Return the lowest and the highest share in single trials, and the share in all trials together."""
+    known = [value for value in shown.single if value == value]
+    return _percentage(min(known)), _percentage(max(known)), _percentage(shown.answers)
 
 
 def pair_sentence(pair: Pairing, column: ColumnSources) -> str:

@@ -21,6 +21,7 @@ from tests.support.exposure_worlds import ExposureWorld
 from topics.source_table import parse_source_table
 
 LAW = ExposureWorld(name="of the report", domains=12, exponent=1.0)
+ARMS = (("A", "en"), ("A", "de"), ("B", "en"), ("B", "de"))
 TAKEN = "<script>document.title='taken'</script>"
 
 
@@ -58,6 +59,25 @@ def test_shares_are_those_of_the_command(run: Run) -> None:
         "Who is shown, by owner",
         "How concentrated, and how alike",
     ]
+
+
+def test_single_trials_are_a_table_and_pairs_without_a_difference_one_sentence(tmp_path: Path) -> None:
+    systems = {f"{name} [{arm}]": {"system": name, "arm": arm, "levels": {"language": arm}} for name, arm in ARMS}
+    audit = {"factors": {"language": ["en", "de"]}, "arms": ["en", "de"], "design": {"places": {}}}
+    found = record_cited(tmp_path / "run", draw_addresses(LAW), systems=systems, topics=6, trials=2, audit=audit)
+    keep_sources(found.path, parse_source_table(TABLE, "sources.csv"))
+    found = read(found.path)
+    blocks = sections(found)["sources"]
+    shown = next(one["table"] for one in blocks if "table" in one)
+    domains = study_sources(gather_runs([found])).columns[0]
+    for row, one in zip(shown["rows"], domains.systems, strict=True):
+        name = next(name for name in one.shown if name.name == row[1])
+        least, most, mean = (f"{100 * share:.1f}%" for share in (min(name.single), max(name.single), name.answers))
+        assert row == [one.system, name.name, least, most, mean]
+        assert all(max(other.single) - min(other.single) <= max(name.single) - min(name.single) for other in one.shown)
+    said = [one["text"] for one in blocks if " − " in str(one.get("text"))]
+    assert "A [de] − A [en], B [de] − B [en]" in said[0]
+    assert said[0].count("No difference by domain is found") == 1
 
 
 def test_a_report_with_a_table_of_sources_begins_with_them(run: Run) -> None:
