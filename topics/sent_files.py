@@ -39,7 +39,8 @@ class SentFile:
     def read(self) -> bytes:
         """Return the bytes. Raises InputError if the file is not there, or has changed since the topics were read."""
         try:
-            data = Path(self.path).read_bytes() if self.path else b""
+            path = Path(self.path)
+            data = path.read_bytes() if self.path and path.stat().st_size == self.size else b""
         except OSError as error:
             raise InputError(f"the file {self.name} cannot be read: {error.strerror}") from None
         if hashlib.sha256(data).hexdigest() != self.sha256:
