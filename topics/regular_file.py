@@ -7,6 +7,8 @@ file on this machine.
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from itertools import islice
 from os import PathLike
@@ -17,6 +19,7 @@ from topics.errors import InputError, Place
 
 _FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_BLOCK = 2**20
 _MOST_NAMES = 1000  # the names in a folder that are compared with a misspelt name
 
 
@@ -111,9 +114,26 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
     """Return the bytes of a file that a user named. `kind` is the expected content (`YAML text`). `largest` is in
     bytes, -1 for any size, and `advice` is the advice for a larger file. Raises InputError if the file is missing,
     not a regular file, or too large, or if its name is not a path."""
+    with _explained(path):
+        data = read_regular(path, largest + 1 if largest >= 0 else -1)
+    if 0 <= largest < len(data):
+        what = f"the file is larger than {largest // 2**20} MiB, which is too large for {kind}"
+        raise InputError(what, place=Place.of(path), advice=advice)
+    return data
+
+
+def read_blocks(path: str | PathLike[str]) -> Iterator[bytes]:
+    """Yield the bytes of a file that a user named, at most 1 MiB at a time. Raises InputError as `read_bytes` does."""
+    with _explained(path), open_regular(path) as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+@contextmanager
+def _explained(path: str | PathLike[str]) -> Iterator[None]:
     place = Place.of(path)
     try:
-        data = read_regular(path, largest + 1 if largest >= 0 else -1)
+        yield
     except FileNotFoundError:
         raise InputError("no such file", place=place, advice=missing_advice(path)) from None
     except OSError as fault:
@@ -125,11 +145,6 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
         raise InputError(f"the file cannot be read: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
         raise InputError(f"this is not a path: {fault}") from None
-    if 0 <= largest < len(data):
-        raise InputError(
-            f"the file is larger than {largest // 2**20} MiB, which is too large for {kind}", place=place, advice=advice
-        )
-    return data
 
 
 def kind_of(path: str | PathLike[str]) -> str:

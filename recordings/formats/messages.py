@@ -40,7 +40,7 @@ from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.json_value import JsonValue
-from topics.regular_file import read_bytes
+from topics.regular_file import read_blocks, read_bytes
 from topics.topic import TopicSet, check_topic_id
 
 
@@ -213,10 +213,13 @@ class _Reading:
         return found
 
     def shaped_records(self, file: str | PathLike[str], system: str, shape: Shape, options: ShapeOptions) -> _File:
-        data = read_bytes(file)
-        found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
-        values = shape.values(data, found.name, self.refuse)
-        del data  # a large file would be in memory twice
+        digest = hashlib.blake2b(digest_size=16)
+        for block in read_blocks(file):
+            digest.update(block)
+        found = _File(fspath(file), system, digest.hexdigest())
+        values = shape.stream(found.name, self.refuse)
+        if values is None:
+            values = shape.values(read_bytes(file), found.name, self.refuse)
         for group in shape.group(values, options):
             if self.refused > MOST_PLACED:
                 group = [one.without_columns() for one in group]

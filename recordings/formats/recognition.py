@@ -12,7 +12,7 @@ from recordings.formats.shapes.shape import has_keys
 from recordings.formats.shapes.trec import IKAT, TOPICS
 from topics.errors import InputError, Place
 from topics.json_file import value_at
-from topics.regular_file import read_bytes
+from topics.regular_file import read_blocks, read_bytes
 
 
 def recognise_format(files: Sequence[Path]) -> str:
@@ -29,7 +29,7 @@ def recognise_format(files: Sequence[Path]) -> str:
 
 
 def _format_of(file: Path) -> str:
-    data = read_bytes(file)
+    data = next(read_blocks(file), b"")  # the first block says what it is; only JSON may have to be read whole
     if data.startswith(b"PK\x03\x04"):
         return "inspect"
     if data.startswith(PARQUET_MARK):
@@ -41,6 +41,7 @@ def _format_of(file: Path) -> str:
     if not text.startswith(("{", "[")):
         # A table whose columns have other names is named as one, so that the message says what to do about its columns.
         return "table" if is_table(data) or file.suffix.casefold() in (".csv", ".tsv") else ""
+    text = read_bytes(file).decode("utf-8-sig", "replace").lstrip()
     # Only the first record of a list is read, because the list may be long.
     inside = text[1:].lstrip() if text.startswith("[") else text
     value, _, fault = value_at(inside if inside.startswith("{") else text, 0, str(file))

@@ -12,12 +12,15 @@ column (`source_1`, `citation 2`). Parquet, and objects with these keys in JSON,
 `harvest data export`, `links` and `parts` are JSON, as in the metadata of messages.
 """
 
+import codecs
 import csv
+import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from protocols.answer import Source
@@ -31,6 +34,8 @@ from topics.domains import has_known_suffix
 from topics.errors import InputError, Place
 from topics.json_value import JsonValue
 from topics.links import links_in
+from topics.regular_file import open_regular, read_blocks
+from topics.text_file import refuse_binary
 
 # The columns that are read, by their meaning, with other names that published tables have.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -61,6 +66,7 @@ _OWN = (
     *("links", "parts", "first_seconds", "seconds", "detail", "missing", "played_by", "member", "session", "place"),
     *("worker", "started_at", "ended_at", "pressed", "attached"),
 )
+_LONGEST_CELL = 2**31 - 1  # characters: an answer may be longer than the library's usual limit
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NEEDED = ("prompt", "answer")
 # Columns that have one value for a whole conversation: texts and numbers.
@@ -102,7 +108,7 @@ def is_table(data: bytes) -> bool:
 
 
 def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
-    if data.startswith(PARQUET_MARK) or data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+    if data.startswith(PARQUET_MARK) or _is_json(data):
         rows = parquet_rows(data, path) if data.startswith(PARQUET_MARK) else json_values(data, path, refuse)
         for row in rows:
             if isinstance(row.value, dict):
@@ -110,13 +116,42 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
             else:
                 refuse(row.error("this is not a row of a table", allowed='{"prompt": …, "answer": …}'))
         return
-    csv.field_size_limit(max(csv.field_size_limit(), len(data)))  # an answer may be longer than the usual limit
     text = decode_table(data, path, "a table as CSV")
     del data  # a large file would be in memory twice
-    mark, text = declared_separator(text)
+    yield from _rows(lines_of(text), path, refuse)
+
+
+def _stream(path: str, refuse: Refuse) -> Iterator[JsonValue] | None:
+    """Return the rows of a table that is CSV in UTF-8, read as they are asked for. None stands for all other files."""
+    decoder, opening = codecs.getincrementaldecoder("utf-8")(), b""
+    try:
+        for block in read_blocks(path):
+            opening = opening or block
+            if b"\0" in block:
+                return None
+            decoder.decode(block)
+        decoder.decode(b"", final=True)
+        refuse_binary(opening, path, "")
+    except (UnicodeDecodeError, InputError):
+        return None  # what is wrong is said when it is read whole
+    return None if _is_json(opening) else _rows(_lines_in(path), path, refuse)
+
+
+def _is_json(data: bytes) -> bool:
+    return data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
+
+
+def _lines_in(path: str) -> Iterator[str]:
+    with open_regular(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        yield from text
+
+
+def _rows(lines: Iterator[str], path: str, refuse: Refuse) -> Iterator[JsonValue]:
+    csv.field_size_limit(_LONGEST_CELL)
+    mark, first = declared_separator(next(lines, ""))
     if not mark:
-        mark = max(",;\t", key=next(lines_of(text), "").count)
-    reader = csv.reader(lines_of(text), delimiter=mark, strict=True)
+        mark = max(",;\t", key=first.count)
+    reader = csv.reader(chain((first,), lines), delimiter=mark, strict=True)
     header: Sequence[str] = ()
     line = 1
     try:
@@ -347,5 +382,6 @@ TABLE = Shape(
     _read,
     _group,
     _values,
-    frozenset({"columns"}),
+    options=frozenset({"columns"}),
+    stream=_stream,
 )

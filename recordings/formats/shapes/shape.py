@@ -70,9 +70,10 @@ class Shape:
     `holds` returns True for a JSON value of the file, or an element of its list, that only this shape has. `read`
     converts a group of values to records, and raises InputError, with or without a place, if it cannot. `group` puts
     values that belong together into a group; by default, each value is a group. `values` yields the values in the bytes
-    of a file; by default, the file is JSON, and the elements of a list are values. `options` names the fields of
-    `ShapeOptions` that have an effect. `beside` reads what files beside the conversations say of them, among those that
-    the caller names or in their folders.
+    of a file; by default, the file is JSON, and the elements of a list are values. `stream` yields those of the file at
+    a path as they are asked for, so that a large file is never in memory, or returns None if that cannot be. `options`
+    names the fields of `ShapeOptions` that have an effect. `beside` reads what files beside the conversations say of
+    them, among those that the caller names or in their folders.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Shape:
     read: Callable[[Group, ShapeOptions], Iterable[Record]]
     group: Callable[[Iterable[JsonValue], ShapeOptions], Iterable[Group]] = _each
     values: Callable[[bytes, str, Refuse], Iterable[JsonValue]] = json_values
+    stream: Callable[[str, Refuse], Iterable[JsonValue] | None] = lambda path, refuse: None
     options: frozenset[str] = frozenset()
     beside: Callable[[Sequence[Path]], Beside] = lambda files: {}
 

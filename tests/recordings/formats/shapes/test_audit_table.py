@@ -2,6 +2,8 @@
 
 import csv
 import tempfile
+import tracemalloc
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,13 @@ from protocols.answer import Source
 from recordings.conversations.conversation import Conversation
 from recordings.formats.importers import IMPORTERS, Found, Request
 from recordings.formats.recognition import recognise_format
-from recordings.formats.shapes.audit_table import read_sources
+from recordings.formats.shapes.audit_table import TABLE, read_sources
 from recordings.formats.table_export import cell_columns, write_table
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.mutations import mutated
 from topics.errors import InputError
+from topics.json_value import JsonValue
 
 PUBLISHED = """\
 Question;Assistant;Market;Locale;Timestamp;Output;Citation 1;Citation 2
@@ -224,3 +227,48 @@ def test_a_run_of_a_design_has_a_column_for_each_factor(tmp_path: Path) -> None:
     assert cell_columns(run.header)["A [de + lyon]"]["country"] == "FR"
     again = {one.key: one for one in imported(tmp_path / "t.csv").conversations}
     assert again.keys() == {one.key for one in run.conversations}
+
+
+def rows_read(rows: Iterable[JsonValue]) -> tuple[list[tuple[object, int]], str]:
+    """The rows with their lines, and the fault that ended them."""
+    found: list[tuple[object, int]] = []
+    try:
+        found += ((row.value, row.line) for row in rows)
+    except InputError as fault:
+        return found, str(fault)
+    return found, ""
+
+
+@given(st.text(alphabet='a";,\r\n é\u2028'), st.sampled_from(["", "\ufeff", "sep=;\r\n"]))
+def test_a_table_that_is_read_as_it_goes_has_the_rows_of_one_that_is_read_whole(text: str, before: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "t.csv"
+        file.write_bytes(f"{before}prompt;answer\n{text}".encode())
+        wrong: list[list[InputError]] = [[], []]
+        streamed = TABLE.stream(str(file), wrong[0].append)
+        assert streamed is not None
+        assert rows_read(streamed) == rows_read(TABLE.values(file.read_bytes(), str(file), wrong[1].append))
+        assert list(map(str, wrong[0])) == list(map(str, wrong[1]))
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfep\x00", b"prompt,answer\n\xff,b\n", b"PK\x03\x04", b'[{"prompt": "a"}]', b""]
+)
+def test_what_is_no_table_in_utf8_is_read_whole(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes(data)
+    rows = TABLE.stream(str(file), lambda fault: None)
+    assert rows is None or (not data and list(rows) == [])
+
+
+def test_a_large_table_is_never_in_memory(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("prompt,answer\n" + f"When?,{'word ' * 400}\n" * 5_000)  # 10 MB
+    tracemalloc.start()
+    try:
+        rows = TABLE.stream(str(file), lambda fault: None)
+        assert rows is not None
+        assert sum(1 for _ in rows) == 5_000
+        assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
+    finally:
+        tracemalloc.stop()
