@@ -14,20 +14,10 @@ from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
 from scoring.measure import Declaration, Measure, TermContext, read_plain_term, refuse_arguments
-from scoring.measures import group_fairness
+from scoring.measures import breakdown, group_fairness
 from scoring.measures.achieved import ACHIEVED, CUMULATIVE_ACHIEVED
 from scoring.measures.answer_rules import ASKED_LANGUAGE, EVASIONS, REFUSALS
 from scoring.measures.as_list import AS_LIST
-from scoring.measures.breakdown import (
-    ACCURACY,
-    DIVERGENCE,
-    F1,
-    LEVEL,
-    ORDERED_DIVERGENCE,
-    PRECISION,
-    RECALL,
-    SQUARED_ERROR,
-)
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
 from scoring.measures.err import ERR
@@ -127,14 +117,14 @@ OF_LISTS = (ERR, IRBU, LIST_SUMMARY, LIST_FAIRNESS)
 
 # Those of predictors, which `harvest metrics breakdown eval` and `harvest metrics helpdesk eval` compute.
 OF_PREDICTORS = (
-    ACCURACY,
-    PRECISION,
-    RECALL,
-    F1,
-    DIVERGENCE,
-    SQUARED_ERROR,
-    ORDERED_DIVERGENCE,
-    LEVEL,
+    breakdown.ACCURACY,
+    breakdown.PRECISION,
+    breakdown.RECALL,
+    breakdown.F1,
+    breakdown.DIVERGENCE,
+    breakdown.SQUARED_ERROR,
+    breakdown.ORDERED_DIVERGENCE,
+    breakdown.LEVEL,
     *QUALITY,
     *NUGGETS,
 )

@@ -22,17 +22,7 @@ from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.in_time import WIDENED_P, time_dependence
 from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared, measures
-from scoring.measures.usefulness import (
-    FEWEST_FAILED,
-    NOT_ASKED,
-    UNLABELLED,
-    Share,
-    add_interval,
-    labels,
-    recovery_cells,
-    shares,
-    useful_cells,
-)
+from scoring.measures import usefulness
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, fewest_topics, has_top
@@ -102,17 +92,17 @@ class SystemScores:
         """Add a finished, valid conversation."""
         key = conversation.key
         at = self._row[key.topic], self._column[key.trial]
-        row = labels(conversation, self.turns[key.topic])
+        row = usefulness.labels(conversation, self.turns[key.topic])
         self.valid[at] = True
         self._count_marks(conversation, row, 1)
-        self.answers.useful[at][: len(row)] = useful_cells(row)
-        self.answers.recovered[at], self.answers.failed[at] = recovery_cells(row)
+        self.answers.useful[at][: len(row)] = usefulness.useful_cells(row)
+        self.answers.recovered[at], self.answers.failed[at] = usefulness.recovery_cells(row)
         began = unix_seconds(conversation.started_at)
         self.times[at] = began if math.isfinite(began) else math.nan
 
     def _count_marks(self, conversation: Conversation, row: Sequence[str], count: int) -> None:
-        self.unlabelled += count * row.count(UNLABELLED)
-        if NOT_ASKED in row and "-" not in row:
+        self.unlabelled += count * row.count(usefulness.UNLABELLED)
+        if usefulness.NOT_ASKED in row and "-" not in row:
             known = conversation.outcome is None or is_end_stated(conversation.outcome)
             self.not_asked += count * known
             self.unknown_ends += count * (not known)
@@ -121,15 +111,15 @@ class SystemScores:
         """Add the outlines of finished, valid conversations."""
         first, counts, kind = several.groups
         at = self.places(several)
-        marks = [labels(several[i], self.turns[several.key(i).topic]) for i in first.tolist()]
+        marks = [usefulness.labels(several[i], self.turns[several.key(i).topic]) for i in first.tolist()]
         useful = np.full((len(marks), self.answers.useful.shape[2]), np.nan)
         for own, row in zip(useful, marks, strict=True):
-            own[: len(row)] = useful_cells(row)
+            own[: len(row)] = usefulness.useful_cells(row)
         for i, row, count in zip(first.tolist(), marks, counts.tolist(), strict=True):
             self._count_marks(several[i], row, count)
         self.valid[at] = True
         self.answers.useful[at] = useful[kind]
-        recovery = np.array([recovery_cells(row) for row in marks]).reshape(-1, 2)
+        recovery = np.array([usefulness.recovery_cells(row) for row in marks]).reshape(-1, 2)
         self.answers.recovered[at], self.answers.failed[at] = recovery[kind].T
         self.times[at] = several.started
 
@@ -240,7 +230,7 @@ class SystemScores:
         above, below, lost = sides
         whole = one.whole[at[0]].max(axis=(1, 2))
         there: list[bool] = np.any(one.there[at[0]], axis=(1, 2)).tolist()
-        found, invalid = shares(above, below, lost, whole, pooled=one.pooled), lost.sum(axis=(1, 2)).tolist()
+        found, invalid = usefulness.shares(above, below, lost, whole, pooled=one.pooled), lost.sum(axis=(1, 2)).tolist()
         for i, part in enumerate(parts):
             own = found[i]
             if resampler is not None and there[i]:
@@ -248,10 +238,10 @@ class SystemScores:
             yield [self._share_row(one.measure, own, part, invalid[i], one.turn)] if there[i] else []
 
     def _with_interval(
-        self, part: Part, found: Share, above: Floats, below: Floats, one: Tally, resampler: Resampler
-    ) -> Share:
+        self, part: Part, found: usefulness.Share, above: Floats, below: Floats, one: Tally, resampler: Resampler
+    ) -> usefulness.Share:
         names = [self.topics[row].id for row in part.topics]
-        found = add_interval(
+        found = usefulness.add_interval(
             found,
             [str(self.trials[column]) for column in part.trials] if part.is_one_topic else names,
             above,
@@ -270,7 +260,9 @@ class SystemScores:
         few = f"{pluralize(found.units, unit)} with {one.fewest[1]}, too few for an interval"
         return replace(found, interval=no_interval(few))
 
-    def _share_row(self, measure: str, found: Share, part: Part, invalid: int, turn: int | None = None) -> ScoreRow:
+    def _share_row(
+        self, measure: str, found: usefulness.Share, part: Part, invalid: int, turn: int | None = None
+    ) -> ScoreRow:
         return ScoreRow(
             measure=measure,
             system=self.system,
@@ -359,10 +351,12 @@ class SystemScores:
         if part.is_one_topic:
             below, lost, sides = below.T, lost.T, [side.T for side in sides]
         pooled, most = self._counts(measure) == "sums", float(n.max(initial=1))
-        own, low, high = (shares(side[None], below[None], lost[None], most, pooled=pooled)[0] for side in sides)
+        own, low, high = (
+            usefulness.shares(side[None], below[None], lost[None], most, pooled=pooled)[0] for side in sides
+        )
         there = np.ones(len(below), dtype=bool)
         if resampler is not None:
-            fewest = (FEWEST_FAILED, "a value") if pooled else (0, "")
+            fewest = (usefulness.FEWEST_FAILED, "a value") if pooled else (0, "")
             tally = Tally(measure, None, sides[0], below, lost, np.full(len(below), most), there, pooled, fewest)
             own = self._with_interval(part, own, sides[0], below, tally, resampler)
         without = 0 if pooled else int((self.valid[grid] & (n == 0)).sum())  # which weigh nothing in a ratio of sums

@@ -11,16 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from harvest.audits import audit_file
 from harvest.audits.arms import Arm, read_arms
-from harvest.audits.audit_file import (
-    AuditFile,
-    Member,
-    Order,
-    draw_member,
-    read_audit,
-    read_population,
-    read_trials_of,
-)
 from harvest.audits.caps import read_caps
 from harvest.audits.design import Design, read_design
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
@@ -91,9 +83,9 @@ class Audit:
     users: dict[str, User] = field(default_factory=dict)
     endpoints: Endpoints = field(default_factory=lambda: Endpoints({}))
     groups: tuple[str, ...] = ()
-    order: Order = "as-written"
+    order: audit_file.Order = "as-written"
     arms: tuple[Arm, ...] = ()
-    population: tuple[Member, ...] = ()
+    population: tuple[audit_file.Member, ...] = ()
     trials_of: Mapping[str, int] = field(default_factory=dict)
     placebo: bool = False
     shard: Shard | None = None
@@ -155,9 +147,9 @@ class Audit:
             *(member.arm.protocol for member in self.population),
         )
 
-    def member_of(self, topic: Topic, trial: int) -> Member | None:
+    def member_of(self, topic: Topic, trial: int) -> audit_file.Member | None:
         """Return the member of the population who takes part in a trial, or None if the audit has no population."""
-        return draw_member(self.population, self.seed, topic.id, trial) if self.population else None
+        return audit_file.draw_member(self.population, self.seed, topic.id, trial) if self.population else None
 
     @property
     def folder(self) -> Path:
@@ -271,7 +263,7 @@ def load_audit(
     that play nothing, the code that the audit names is not imported. `show` is called with all exposures of the audit
     before any of them takes effect. Raises InputError, with file, line and column.
     """
-    document, file = read_audit(name_or_path)
+    document, file = audit_file.read_audit(name_or_path)
     exposures = read_exposures(document, file)
     if show is not None:
         show(exposures)
@@ -290,7 +282,9 @@ def load_audit(
     return replace(audit, systems=systems, shard=shard, caps=most)
 
 
-def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | None, trials: int | None) -> Audit:
+def _resolve(
+    document: Document, file: audit_file.AuditFile, *, only: tuple[str, ...] | None, trials: int | None
+) -> Audit:
     """Read all files that the audit names. Endpoints and drivers are not built yet."""
     folder = Path(document.path).resolve().parent
     whole = _load_named(document, "topics", file.topics, folder, load_topics)
@@ -353,8 +347,8 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
         order=file.order,
         placebo=file.placebo,
         arms=arms,
-        population=read_population(document, file.population or {}, protocol, topics.topics),
-        trials_of=read_trials_of(document, file, whole, topics) if trials is None else {},
+        population=audit_file.read_population(document, file.population or {}, protocol, topics.topics),
+        trials_of=audit_file.read_trials_of(document, file, whole, topics) if trials is None else {},
         harm=file.harm,
         design=design,
     )

@@ -4,13 +4,7 @@ import json
 
 import click
 
-from harvest.studies.scores.measure_tables import (
-    every_measure,
-    explain_measure,
-    measure_kind,
-    measure_list,
-    measures_document,
-)
+from harvest.studies.scores import measure_tables
 from harvest.terminal import people_console
 from scoring.notation import parse_all
 from topics.errors import InputError
@@ -26,7 +20,7 @@ def command(name: str | None, as_json: bool) -> None:
     NAME is a measure as printed in tables, such as R, GF(RATINGS) or CVaR. If several measures share a name, such as
     GF of conversations and GF of ranked lists, all of them are explained.
     """
-    known = every_measure()
+    known = measure_tables.every_measure()
     wanted = known
     if name is not None:
         if "(" in name:
@@ -39,17 +33,17 @@ def command(name: str | None, as_json: bool) -> None:
             asked = f": did you mean {meant}?" if meant else ""
             raise InputError(f"{name!r} is not a measure{asked}", allowed=", ".join(names))
     if as_json:
-        click.echo(json.dumps(measures_document(wanted), ensure_ascii=False))
+        click.echo(json.dumps(measure_tables.measures_document(wanted), ensure_ascii=False))
         return
     console = people_console()
     if name is None:
-        for part in measure_list(known):
+        for part in measure_tables.measure_list(known):
             console.print(part)
         console.print("harvest measures NAME explains one; harvest score RUN --measure NAME computes it", style="dim")
         return
     if len(wanted) > 1:
-        kinds = ", ".join(map(measure_kind, wanted))
+        kinds = ", ".join(map(measure_tables.measure_kind, wanted))
         console.print(f"{len(wanted)} measures are called {wanted[0].name}: {kinds}", markup=False)
     for one in wanted:
-        for part in explain_measure(one, shares_name=len(wanted) > 1):
+        for part in measure_tables.explain_measure(one, shares_name=len(wanted) > 1):
             console.print(part)

@@ -16,17 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from harvest.systems.driver import (
-    Attaching,
-    Denied,
-    DriverError,
-    Exhibit,
-    NotSent,
-    Pressing,
-    Reply,
-    Session,
-    Unanswered,
-)
+from harvest.systems import driver
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from harvest.systems.toll import FREE, CapReached, Toll
 from protocols.answer import Offer
@@ -38,7 +28,7 @@ _SHORTEST_WAIT = 1.0
 
 
 async def deliver(
-    session: Session,
+    session: driver.Session,
     text: str,
     *,
     stateful: bool,
@@ -49,7 +39,7 @@ async def deliver(
     toll: Toll = FREE,
     pressed: Offer | None = None,
     files: Sequence[SentFile] = (),
-) -> Reply:
+) -> driver.Reply:
     """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError, or
     CapReached. `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is
     sent again doubles each time. A random addition of up to half a `retry_wait` keeps sessions that failed together
@@ -74,15 +64,15 @@ async def deliver(
                 finally:
                     gate.busy.note_end(answered=answered)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
-        except DriverError as fault:
-            received = not isinstance(fault, NotSent)
+        except driver.DriverError as fault:
+            received = not isinstance(fault, driver.NotSent)
             wait = fault.retry_after
-            much = not isinstance(fault, Denied) and (wait is not None or fault.reason == "http-429")
+            much = not isinstance(fault, driver.Denied) and (wait is not None or fault.reason == "http-429")
             says_when = much and wait is not None and _SHORTEST_WAIT <= wait <= LONGEST_WAIT
             if says_when and limits.retries and gate.clock.monotonic() - begun < gate.busy.longest:
                 told += 1
             again = sends - told <= limits.retries and (wait is None or wait <= LONGEST_WAIT)
-            if isinstance(fault, Denied) or (stateful and not isinstance(fault, NotSent)):
+            if isinstance(fault, driver.Denied) or (stateful and not isinstance(fault, driver.NotSent)):
                 again = False
             if wait is None:
                 chances = chances or generator(seed, "wait")
@@ -106,24 +96,26 @@ async def deliver(
 
 
 async def _say_within(
-    seconds: float, session: Session, text: str, pressed: Offer | None, files: Sequence[SentFile]
-) -> Reply:
+    seconds: float, session: driver.Session, text: str, pressed: Offer | None, files: Sequence[SentFile]
+) -> driver.Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
             with convert_unexpected():
                 if files:
-                    if not isinstance(session, Attaching):
-                        raise Denied("cannot-attach", "the driver of this system cannot send files")
+                    if not isinstance(session, driver.Attaching):
+                        raise driver.Denied("cannot-attach", "the driver of this system cannot send files")
                     return await session.attach(text, files)
                 if pressed is None:
                     return await session.say(text)
-                if not isinstance(session, Pressing):
-                    raise Denied("cannot-press", f"the driver of this system cannot press {pressed.title[:80]!r}")
+                if not isinstance(session, driver.Pressing):
+                    raise driver.Denied(
+                        "cannot-press", f"the driver of this system cannot press {pressed.title[:80]!r}"
+                    )
                 return await session.press(pressed)
     except TimeoutError as fault:
         if not bound.expired():
             raise
-        raise Unanswered("timeout", f"no complete reply within {seconds:g} s (turn_timeout)") from fault
+        raise driver.Unanswered("timeout", f"no complete reply within {seconds:g} s (turn_timeout)") from fault
 
 
 @contextmanager
@@ -133,11 +125,11 @@ def convert_unexpected(reason: str = "driver-fault") -> Iterator[None]:
     task = asyncio.current_task()
     try:
         yield
-    except (DriverError, CapReached):
+    except (driver.DriverError, CapReached):
         raise
     except (Exception, asyncio.CancelledError) as fault:
         if isinstance(fault, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
         detail = f"{type(fault).__name__}: {fault}"[:500]
         trace = "".join(traceback.format_exception(fault)).encode("utf-8", "backslashreplace")
-        raise Unanswered(reason, detail, exhibits=(Exhibit("traceback", "text/plain", trace),)) from fault
+        raise driver.Unanswered(reason, detail, exhibits=(driver.Exhibit("traceback", "text/plain", trace),)) from fault

@@ -8,17 +8,8 @@ from msgspec import Struct
 from protocols.answer import Offer
 from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.events import typed_lines
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
-from recordings.events.typed_lines import (
-    AskedLine,
-    ChoiceLine,
-    EndedLine,
-    FileLine,
-    Line,
-    OfferLine,
-    RouteLine,
-    TurnLine,
-)
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from topics.errors import Place
@@ -39,12 +30,12 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
     user: str
     act: str
     worded: str
-    choice: Choice | ChoiceLine | None
+    choice: Choice | typed_lines.ChoiceLine | None
     session: str
-    pressed: Offer | OfferLine | None = None
-    attached: tuple[SentFile | FileLine, ...] = ()
-    reply: SystemTurn | TurnLine | None = None
-    route: Route | RouteLine | None = None
+    pressed: Offer | typed_lines.OfferLine | None = None
+    attached: tuple[SentFile | typed_lines.FileLine, ...] = ()
+    reply: SystemTurn | typed_lines.TurnLine | None = None
+    route: Route | typed_lines.RouteLine | None = None
 
 
 @dataclass(slots=True)
@@ -138,7 +129,7 @@ class Attempt:
             case TrialStarted():
                 raise self._event_error(place, "a second trial-started")
 
-    def add_lines(self, rows: list[Line], first: int) -> int:
+    def add_lines(self, rows: list[typed_lines.Line], first: int) -> int:
         """Add the lines from index `first` on, as long as they belong to this attempt and continue it in a valid order.
         Returns the index of the first line that was not added."""
         if self._outcome is not None:
@@ -150,21 +141,21 @@ class Attempt:
             if row.id != name or row.attempt != attempt:
                 return number
             # `isinstance` takes several times as long to say no.
-            if type(row) is TurnLine:
+            if type(row) is typed_lines.TurnLine:
                 if turn is None or row.turn != count or turn.reply is not None:
                     return number
                 turn.reply = row
-            elif type(row) is RouteLine:
+            elif type(row) is typed_lines.RouteLine:
                 if turn is None or row.turn != count or turn.reply is None or turn.route is not None:
                     return number
                 turn.route = row
-            elif type(row) is AskedLine:
+            elif type(row) is typed_lines.AskedLine:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
                 spoke = (row.state, row.text, row.user, row.act, row.worded, row.choice, row.session, row.pressed)
                 turn, count = _OpenTurn(*spoke, attached=row.attached), row.turn
                 turns.append(turn)
-            elif type(row) is EndedLine:
+            elif type(row) is typed_lines.EndedLine:
                 self._outcome, self._ended_at = row.ended(), row.at
                 return number + 1
             else:
@@ -227,20 +218,20 @@ def _spoken_in(turns: Iterable[_OpenTurn]) -> list[SpokenTurn]:
         if reply is None:
             found.append((turn.state, turn.said, label, None))
         else:
-            text = reply.text if isinstance(reply, TurnLine) else reply.answer.text
+            text = reply.text if isinstance(reply, typed_lines.TurnLine) else reply.answer.text
             found.append((turn.state, turn.said, label, text))
     return found
 
 
 def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
-    reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
-    route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
-    choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
-    pressed = turn.pressed.offer() if isinstance(turn.pressed, OfferLine) else turn.pressed
+    reply = turn.reply.reply() if isinstance(turn.reply, typed_lines.TurnLine) else turn.reply
+    route = turn.route.route() if isinstance(turn.route, typed_lines.RouteLine) else turn.route
+    choice = turn.choice.choice() if isinstance(turn.choice, typed_lines.ChoiceLine) else turn.choice
+    pressed = turn.pressed.offer() if isinstance(turn.pressed, typed_lines.OfferLine) else turn.pressed
     return Turn(
         *(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded),
         *(choice, turn.session, pressed),
-        tuple(one.file() if isinstance(one, FileLine) else one for one in turn.attached),
+        tuple(one.file() if isinstance(one, typed_lines.FileLine) else one for one in turn.attached),
     )
 
 
@@ -294,7 +285,7 @@ class Attempts:
                 self._spoken.clear()
             attempt.keep_spoken(self._spoken)
 
-    def add_lines(self, rows: list[Line], first: int, worker: str) -> int:
+    def add_lines(self, rows: list[typed_lines.Line], first: int, worker: str) -> int:
         """Add lines from the file of `worker`, from index `first` on, as long as they continue one attempt in a valid
         order. Returns the index of the first line that was not added. If that index is `first`, pass the line to
         `take`."""

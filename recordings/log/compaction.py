@@ -15,30 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recordings.events.event_lines import FORMAT
+from recordings.files import evidence, segments
 from recordings.files.digests import content_digest, digest_blocks
 from recordings.files.errors import RunError, StoreError
-from recordings.files.evidence import (
-    fsync_folder,
-    keep_stored,
-    named_exhibits,
-    read_exhibit,
-    refuse_links,
-    remove_leftovers,
-    write_safely,
-)
 from recordings.files.json_text import encode_line
 from recordings.files.lock import Lock
-from recordings.files.segments import (
-    ADDRESS,
-    FRAME,
-    MOST,
-    SUFFIX,
-    Batch,
-    SegmentError,
-    encode_segment,
-    open_segment,
-    segment_of,
-)
 from recordings.files.stored_lines import NOTICE, files_of_lines
 from recordings.log.chain import KeptLinks, chain_file, links_file, read_chain
 from recordings.log.header import read_header
@@ -82,7 +63,7 @@ def compact(run: Path) -> Compaction:
                 continue
             if not (run / NOTICE).exists():
                 opening = {"event": "opened", "format": f"{FORMAT.partition('/')[0]}/{_OTHER_VERSION}"}
-                write_safely(run / NOTICE, encode_line(opening))
+                evidence.write_safely(run / NOTICE, encode_line(opening))
             try:
                 exhibits += _compact_file(run, file, packed)
                 files += 1
@@ -96,35 +77,35 @@ def write_back(run: Path) -> Compaction:
     """Make files of all segments of the run in the folder `run`, as they were. Raises the errors of `compact`."""
     with _locked(run):
         before, files, exhibits = _stored_bytes(run), 0, 0
-        for entry in list_entries(run, f"trials-*.jsonl{SUFFIX}"):
-            file = run / entry.name.removesuffix(SUFFIX)
-            with open_segment(run, file.name) as segment:
+        for entry in list_entries(run, f"trials-*.jsonl{segments.SUFFIX}"):
+            file = run / entry.name.removesuffix(segments.SUFFIX)
+            with segments.open_segment(run, file.name) as segment:
                 for number in range(len(segment.frames)):
                     for address, data in segment.exhibits(number).items():
-                        keep_stored(run, address, data)
+                        evidence.keep_stored(run, address, data)
                         exhibits += 1
                 if not file.exists():
                     if links_file(file).exists():
-                        write_safely(chain_file(file), read_chain(file))
-                    write_safely(file, map(segment.lines, range(len(segment.frames))))
+                        evidence.write_safely(chain_file(file), read_chain(file))
+                    evidence.write_safely(file, map(segment.lines, range(len(segment.frames))))
             links_file(file).unlink(missing_ok=True)
             entry.unlink()
             files += 1
         (run / NOTICE).unlink(missing_ok=True)
-        fsync_folder(run)
+        evidence.fsync_folder(run)
         return Compaction(files, exhibits, before, _stored_bytes(run))
 
 
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
     read_header(run)
-    refuse_links(run)
+    evidence.refuse_links(run)
     lock = Lock(run)
     try:
         for folder in (run, *list_entries(run, "evidence", "??")):
-            remove_leftovers(folder)
+            evidence.remove_leftovers(folder)
         yield
-    except SegmentError as fault:
+    except segments.SegmentError as fault:
         raise RunError(str(fault.strerror), place=Place(fault.filename)) from None
     except OSError as fault:
         raise StoreError(fault.filename or run, fault) from fault
@@ -140,10 +121,10 @@ def _stored_bytes(run: Path) -> int:
 def _packed_exhibits(run: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the exhibits in segments that stay. A segment whose file is still here was written by a process that was
     killed then, and will be written again."""
-    for entry in list_entries(run, f"trials-*.jsonl{SUFFIX}"):
-        name = entry.name.removesuffix(SUFFIX)
+    for entry in list_entries(run, f"trials-*.jsonl{segments.SUFFIX}"):
+        name = entry.name.removesuffix(segments.SUFFIX)
         if not (run / name).exists():
-            with open_segment(run, name) as segment:
+            with segments.open_segment(run, name) as segment:
                 for number in range(len(segment.frames)):
                     yield from segment.exhibits(number).items()
 
@@ -152,63 +133,64 @@ def _compact_file(run: Path, file: Path, packed: set[str]) -> int:
     """Make a segment of a file of events, and return the number of exhibits in it, which are added to `packed`."""
     chain, new = read_chain(file), set[str]()
     links = KeptLinks(chain)
-    segment = segment_of(file)
-    write_safely(segment, encode_segment(_batches(run, file, links if chain else None, packed, new)))
+    segment = segments.segment_of(file)
+    evidence.write_safely(segment, segments.encode_segment(_batches(run, file, links if chain else None, packed, new)))
     kept = links.end()
-    with open_segment(run, file.name) as written:
+    with segments.open_segment(run, file.name) as written:
         if digest_blocks(map(written.lines, range(len(written.frames)))) != content_digest(file):
             raise OSError(errno.EIO, "the data read back differs from the data written", str(segment))
     if chain:
         if kept is None:
             segment.unlink()
             raise _Left(": its chain covers lines that are missing, so it stays as it is")
-        write_safely(links_file(file), kept)
+        evidence.write_safely(links_file(file), kept)
     file.unlink()
     chain_file(file).unlink(missing_ok=True)
-    fsync_folder(run)
+    evidence.fsync_folder(run)
     packed |= new
     return len(new)
 
 
-def _batches(run: Path, file: Path, links: KeptLinks | None, packed: set[str], new: set[str]) -> Iterator[Batch]:
+def _batches(
+    run: Path, file: Path, links: KeptLinks | None, packed: set[str], new: set[str]
+) -> Iterator[segments.Batch]:
     lines: list[bytes] = []
     exhibits: dict[str, bytes] = {}
     count = size = more = 0
     with open_inside(run, file.name) as opened:
         for count, line in enumerate(opened, 1):
-            if len(line) > MOST - FRAME:
-                raise _Left(
-                    f":{count}: this line is longer than {(MOST - FRAME) // 2**20} MiB, so the file stays as it is"
-                )
+            if len(line) > segments.MOST - segments.FRAME:
+                most = (segments.MOST - segments.FRAME) // 2**20
+                raise _Left(f":{count}: this line is longer than {most} MiB, so the file stays as it is")
             lines.append(line)
             size += len(line)
-            for address in named_exhibits(line):
+            for address in evidence.named_exhibits(line):
                 data = b"" if address in packed or address in new else _packable(run, address)
-                if data and more + len(data) <= MOST // 2:
+                if data and more + len(data) <= segments.MOST // 2:
                     exhibits[address] = data
                     new.add(address)
                     more += len(data)
-            if max(size, more) >= FRAME:
+            if max(size, more) >= segments.FRAME:
                 yield _batch(lines, exhibits, links)
                 lines, exhibits, size, more = [], {}, 0, 0
     if lines:
         yield _batch(lines, exhibits, links)
 
 
-def _batch(lines: list[bytes], exhibits: dict[str, bytes], links: KeptLinks | None) -> Batch:
+def _batch(lines: list[bytes], exhibits: dict[str, bytes], links: KeptLinks | None) -> segments.Batch:
     wrong = links.add(lines) if links else 0
     if wrong:
         raise _Left(f":{wrong}: this line was changed after it was written, so the file stays as it is")
-    return Batch(b"".join(lines), tuple(exhibits.items()))
+    return segments.Batch(b"".join(lines), tuple(exhibits.items()))
 
 
 def _packable(run: Path, address: str) -> bytes:
     """Return an exhibit that a segment makes smaller, or b"" for others and for those that are not what was kept."""
-    if not ADDRESS.fullmatch(address) or address.endswith(_COMPRESSED):
+    if not segments.ADDRESS.fullmatch(address) or address.endswith(_COMPRESSED):
         return b""
     with suppress(OSError, ValueError):
         if (run / address).lstat().st_size <= _LARGEST_EXHIBIT:
-            return read_exhibit(run, address)
+            return evidence.read_exhibit(run, address)
     return b""
 
 

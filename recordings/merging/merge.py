@@ -39,13 +39,7 @@ from recordings.log.shard import (
     shard_of,
     value_differences,
 )
-from recordings.merging.folder_copy import (
-    atomic_folder,
-    copy_contents,
-    describe_missing_exhibits,
-    keep_damaged,
-    write_run,
-)
+from recordings.merging import folder_copy
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
@@ -116,20 +110,20 @@ def merge(
         raise different_audits_error(gold)
     contents = [_attempt_contents(run) for run in runs]
     rows, conflicts, numbers = _number_attempts(_united_contents(contents))
-    with atomic_folder(target) as building:
+    with folder_copy.atomic_folder(target) as building:
         damage: list[str] = []
         noted = {one for run in runs for one in findings_in_header(run.header)}
         for run, own in zip(runs, contents, strict=True):
-            left_out = copy_contents(run, building, _numbers_of(own, numbers))
+            left_out = folder_copy.copy_contents(run, building, _numbers_of(own, numbers))
             changed, found = _find_changes(run, damaged, left_out)
             damage += (*run.damage, *changed, *left_out)
             noted.update(found)
         header = add_findings(header, noted)
         for file in damaged:
-            keep_damaged(building, file.path, map(named, file.told))
+            folder_copy.keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
-        write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
-        lost = describe_missing_exhibits(building, chain.from_iterable(rows))
+        folder_copy.write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
+        lost = folder_copy.describe_missing_exhibits(building, chain.from_iterable(rows))
     told = tuple(dict.fromkeys(map(named, damage)))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
     return MergeResult(

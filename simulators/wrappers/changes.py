@@ -12,21 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from simulators.wrappers.guards import (
-    FUNCTION_WORDS,
-    POLITE_CLOSINGS,
-    POLITE_OPENINGS,
-    POLITE_WORDS,
-    SYNONYMS,
-    Piece,
-    cut_pieces,
-    join_pieces,
-)
+from simulators.wrappers import guards
 
 if TYPE_CHECKING:
     import numpy
 
-Pieces = tuple[Piece, ...]
+Pieces = tuple[guards.Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +33,7 @@ Change = Callable[[Pieces, float, "numpy.random.Generator"], ChangedPieces]
 
 
 def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
-    found: list[Piece] = []
+    found: list[guards.Piece] = []
     could = did = 0
     for at, part in enumerate(parts):
         others = _synonyms_at(parts, at)
@@ -51,14 +42,14 @@ def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
             drawn, which = float(rng.random()), int(rng.integers(len(others)))
             if drawn < rate:
                 did += 1
-                part = Piece(_copy_case(part.text, others[which]), "word")
+                part = guards.Piece(_copy_case(part.text, others[which]), "word")
         found.append(part)
     return ChangedPieces(tuple(found), could, did)
 
 
 def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` with every word that has synonyms replaced by the first of its synonyms."""
-    parts = cut_pieces(text, guard)
+    parts = guards.cut_pieces(text, guard)
     words = (_synonyms_at(parts, at)[:1] for at in range(len(parts)))
     return "".join(_copy_case(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
 
@@ -70,7 +61,7 @@ def _synonyms_at(parts: Pieces, at: int) -> tuple[str, ...]:
     """Return the synonyms of the word. There are none before a particle: `list up` is not `name up`."""
     if parts[at].kind != "word" or any(part.text in _PARTICLES for part in parts[at + 2 : at + 3]):
         return ()
-    return SYNONYMS.get(parts[at].text.casefold(), ())
+    return guards.SYNONYMS.get(parts[at].text.casefold(), ())
 
 
 def _copy_case(old: str, new: str) -> str:
@@ -85,20 +76,20 @@ def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -
     if drawn >= rate:
         return ChangedPieces(parts, 1, 0)
     turned = [*sentences[shift:], *sentences[:shift]]
-    found: list[Piece] = []
+    found: list[guards.Piece] = []
     for sentence in turned:
-        found += [*([Piece(" ", "gap")] if found else []), *sentence]
+        found += [*([guards.Piece(" ", "gap")] if found else []), *sentence]
     return ChangedPieces(tuple(found), 1, 1)
 
 
-def _sentences(parts: Pieces) -> list[list[Piece]]:
+def _sentences(parts: Pieces) -> list[list[guards.Piece]]:
     """Return the sentences, or [] if they cannot be moved because of several lines or a missing full stop."""
-    if "\n" in join_pieces(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
+    if "\n" in guards.join_pieces(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
         return []
-    found: list[list[Piece]] = [[]]
+    found: list[list[guards.Piece]] = [[]]
     for part in parts:
         if part.kind == "gap" and part.text in {". ", "! ", "? "}:
-            found[-1].append(Piece(part.text[0], "gap"))
+            found[-1].append(guards.Piece(part.text[0], "gap"))
             found.append([])
         else:
             found[-1].append(part)
@@ -114,8 +105,8 @@ def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
 
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` as a keyword query, or `text` itself if nothing can be left out."""
-    parts = cut_pieces(text, guard)
-    return join_pieces(_drop_function_words(parts) or parts)
+    parts = guards.cut_pieces(text, guard)
+    return guards.join_pieces(_drop_function_words(parts) or parts)
 
 
 def _drop_function_words(parts: Pieces) -> Pieces | None:
@@ -131,7 +122,7 @@ def _drop_function_words(parts: Pieces) -> Pieces | None:
     content = sum(part.kind != "gap" and not drop for part, drop in zip(parts, dropped))
     if not any(dropped) or content < 2:
         return None
-    found: list[Piece] = []
+    found: list[guards.Piece] = []
     waiting = ""
     for part, drop in zip(parts, dropped):
         if drop:
@@ -140,7 +131,7 @@ def _drop_function_words(parts: Pieces) -> Pieces | None:
             waiting = "\n" if "\n" in part.text or waiting == "\n" else " "
         else:
             if waiting and found:
-                found.append(Piece(waiting, "gap"))
+                found.append(guards.Piece(waiting, "gap"))
             waiting = ""
             found.append(part)
     while found and found[-1].kind == "gap" and found[-1].text.strip(".!?,;: ") == "":
@@ -149,7 +140,7 @@ def _drop_function_words(parts: Pieces) -> Pieces | None:
 
 
 def _is_droppable(parts: Pieces, at: int) -> bool:
-    if parts[at].kind != "word" or parts[at].text.casefold().replace("’", "'") not in FUNCTION_WORDS:
+    if parts[at].kind != "word" or parts[at].text.casefold().replace("’", "'") not in guards.FUNCTION_WORDS:
         return False
     return _is_whole_word(parts, at)
 
@@ -162,26 +153,27 @@ def _is_whole_word(parts: Pieces, at: int) -> bool:
 
 
 def _add_politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
-    text = join_pieces(parts)
+    text = guards.join_pieces(parts)
     english = any(part.kind == "word" and part.text.isascii() for part in parts)
-    if not english or any(word in text.casefold() for word in POLITE_WORDS):
+    if not english or any(word in text.casefold() for word in guards.POLITE_WORDS):
         return ChangedPieces(parts, 0, 0)
     # A closing after a line with a format would become part of the format.
     closable = "\n" not in text and parts[-1].text in {".", "!", "?"}
-    phrases = (*POLITE_OPENINGS, *(POLITE_CLOSINGS if closable else ()))
+    phrases = (*guards.POLITE_OPENINGS, *(guards.POLITE_CLOSINGS if closable else ()))
     drawn, which = float(rng.random()), int(rng.integers(len(phrases)))
     if drawn >= rate:
         return ChangedPieces(parts, 1, 0)
     phrase = phrases[which]
-    added = (Piece(phrase, "gap"),)  # never changed: typos in a greeting would count for the wrong words
-    return ChangedPieces((*added, *parts) if phrase in POLITE_OPENINGS else (*parts, *added), 1, 1)
+    added = (guards.Piece(phrase, "gap"),)  # never changed: typos in a greeting would count for the wrong words
+    return ChangedPieces((*added, *parts) if phrase in guards.POLITE_OPENINGS else (*parts, *added), 1, 1)
 
 
 def _change_case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     ways = [
         way
         for change in (str.lower, str.upper)
-        if (way := tuple(Piece(change(one.text), "word") if one.kind == "word" else one for one in parts)) != parts
+        if (way := tuple(guards.Piece(change(one.text), "word") if one.kind == "word" else one for one in parts))
+        != parts
     ]
     if not ways:
         return ChangedPieces(parts, 0, 0)
@@ -199,7 +191,7 @@ _NEIGHBOUR_KEYS: Mapping[str, str] = MappingProxyType(
 
 
 def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
-    found: list[Piece] = []
+    found: list[guards.Piece] = []
     could = did = 0
     for part in parts:
         if part.kind == "word" and len(part.text) >= _SHORTEST_WORD and part.text.isascii() and part.text.isalpha():
@@ -207,7 +199,7 @@ def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chang
             drawn, slip, place = float(rng.random()), int(rng.integers(4)), float(rng.random())
             if drawn < rate:
                 did += 1
-                part = Piece(_make_typo(part.text, slip, place), "word")
+                part = guards.Piece(_make_typo(part.text, slip, place), "word")
         found.append(part)
     return ChangedPieces(tuple(found), could, did)
 

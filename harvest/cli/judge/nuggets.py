@@ -10,12 +10,7 @@ from harvest.cli.judge.serving import check_author
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
-from harvest.judging.sheets.wanted_sheet import (
-    is_wanted_sheet,
-    read_nugget_sheet,
-    write_assigned_sheet,
-    write_wanted_sheet,
-)
+from harvest.judging.sheets import wanted_sheet
 from harvest.studies.pool.held_nuggets import recall_figures, recall_form
 from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
@@ -90,18 +85,20 @@ def command(
         return
     layers = read_layers(run)
     wanted = wanted_nuggets(layers)
-    if out is not None and is_wanted_sheet(out):
+    if out is not None and wanted_sheet.is_wanted_sheet(out):
         check_output_file(out, replace=force, other="choose another name, or --force")
         requests = _requests(recorded)
         if form == "assigned":
             if not wanted:
                 raise InputError("this run has no nuggets", advice="import created nuggets with --import FILE")
-            asked = pluralize(write_assigned_sheet(requests, wanted, recorded.finished, out), "conversation")
+            asked = pluralize(
+                wanted_sheet.write_assigned_sheet(requests, wanted, recorded.finished, out), "conversation"
+            )
             print_message(
                 f"{asked} written to {out}: fill in 'assignment' ({', '.join(ASSIGNMENTS)}), then --import it"
             )
         else:
-            asked = pluralize(write_wanted_sheet(requests, wanted, out), "topic")
+            asked = pluralize(wanted_sheet.write_wanted_sheet(requests, wanted, out), "topic")
             print_message(f"{asked} written to {out}: fill in 'nugget' and 'importance', then --import it")
         return
     if not wanted:
@@ -135,10 +132,10 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
         raise InputError("the author of these nuggets is missing", advice="give --author NAME")
     layers = read_layers(run)
     requests, known = _requests(recorded), wanted_nuggets(layers)
-    if is_wanted_sheet(given):
+    if wanted_sheet.is_wanted_sheet(given):
         topics = recorded.header.topic_set()
         elsewhere = () if topics is None else (*(one.id for one in topics.topics), *topics.left_out)
-        found, kind = read_nugget_sheet(given, requests, elsewhere, recorded.finished, known), "human"
+        found, kind = wanted_sheet.read_nugget_sheet(given, requests, elsewhere, recorded.finished, known), "human"
     else:
         found = read_wanted(given, requests, recorded.finished, known)
     for what in found.left_out:

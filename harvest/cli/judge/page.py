@@ -4,15 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import (
-    nuggets_option,
-    port_option,
-    read_reporting_damage,
-    refuse_draw,
-    schema_option,
-    topics_option,
-    words_option,
-)
+from harvest.cli.judge import options
 from harvest.cli.judge.serving import SCALE, serve_page
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.short_help import ShortHelp
@@ -36,7 +28,7 @@ from topics.errors import InputError
     metavar="N",
     help="N random rows of each criterion, spread over the topics in proportion.",
 )
-@topics_option
+@options.topics_option
 @click.option(
     "--seed",
     type=WholeNumberRange(0),
@@ -52,10 +44,10 @@ from topics.errors import InputError
 @click.option("--each", is_flag=True, help="Ask again for each trial that said the same words.")
 @click.option("--once", is_flag=True, help="Ask once about the same words of a topic.")
 @click.option("--version", default="", metavar="TEXT", help="Version of the guideline followed; optional.")
-@port_option
-@words_option
-@schema_option
-@nuggets_option
+@options.port_option
+@options.words_option
+@options.schema_option
+@options.nuggets_option
 def command(
     run: Path,
     names: tuple[str, ...],
@@ -80,10 +72,10 @@ def command(
     """
     if each and once:
         raise InputError("--each and --once cannot be used together")
-    refuse_draw(adjudicate, sample, topics)
+    options.refuse_draw(adjudicate, sample, topics)
     serve_page(
         run,
-        read_reporting_damage(run),
+        options.read_reporting_damage(run),
         load_schema(schema),
         names,
         authors,

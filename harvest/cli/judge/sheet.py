@@ -5,14 +5,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import (
-    nuggets_option,
-    read_reporting_damage,
-    refuse_draw,
-    schema_option,
-    topics_option,
-    words_option,
-)
+from harvest.cli.judge import options
 from harvest.cli.judge.serving import check_author, criterion_rows, print_judged
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.short_help import ShortHelp
@@ -58,7 +51,7 @@ from topics.errors import InputError, Place
     metavar="N",
     help="With --export: N random rows of each criterion, spread over the topics in proportion.",
 )
-@topics_option
+@options.topics_option
 @click.option("--seed", type=WholeNumberRange(0), help="With --export: the same seed draws the same rows [0].")
 @click.option(
     "--adjudicate",
@@ -68,9 +61,9 @@ from topics.errors import InputError, Place
 )
 @click.option("--version", default="", metavar="TEXT", help="With --import: version of the guideline followed.")
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
-@words_option
-@schema_option
-@nuggets_option
+@options.words_option
+@options.schema_option
+@options.nuggets_option
 def command(
     run: Path,
     sheet: Path | None,
@@ -103,7 +96,7 @@ def command(
         raise InputError("--criterion, --sample, --topics, --seed, --words and --force can only be used with --export")
     if filled is None and (author or version):
         raise InputError("--author and --version can only be used with --import")
-    refuse_draw(adjudicate, sample, topics)
+    options.refuse_draw(adjudicate, sample, topics)
     author = check_author(author)
     exported = filled is not None and is_export(filled)
     if exported and author:
@@ -111,7 +104,7 @@ def command(
     if filled is not None and not author and not exported:
         raise InputError("the author of these scores is missing", advice="give --author NAME")
     criteria = load_schema(schema)
-    recorded = read_reporting_damage(run)
+    recorded = options.read_reporting_damage(run)
     if sheet is not None:
         draw = Draw(sample, seed or 0, topics)
         _export_sheet(run, recorded, criteria, sheet, names, draw, force, nuggets, adjudicate, words)

@@ -5,15 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harvest.studies.runs import side_by_side
 from harvest.studies.runs.readings import Contrast, recorded_scoring
-from harvest.studies.runs.side_by_side import (
-    failures_clause,
-    find_contrasts,
-    have_separate_topics,
-    no_valid_trials_clause,
-    run_names,
-    silent_systems,
-)
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores import trial_values
 from harvest.studies.scores.arms import armed_systems, is_armed
@@ -94,14 +87,15 @@ class ComparedRuns:
                 if any(one.startswith(f"{name} [") for one in known):
                     advice = f"choose a cell of {name}, or compare systems over all cells: harvest robustness RUN"
                 if name in self.silent:
-                    why = no_valid_trials_clause([name])
+                    why = side_by_side.no_valid_trials_clause([name])
                 elif name in self.systems:
                     why = f"{name!r} did not answer in each of these runs, which have different topics"
                 raise InputError(why, allowed=", ".join(known) or "none", advice=advice)
         chosen = tuple(dict.fromkeys(systems)) or tuple(known)
         if len(chosen) < 2 and self.silent and not systems:
             raise InputError(
-                f"a comparison needs two systems, but {no_valid_trials_clause(self.silent)}", advice=failures_clause()
+                f"a comparison needs two systems, but {side_by_side.no_valid_trials_clause(self.silent)}",
+                advice=side_by_side.failures_clause(),
             )
         if len(chosen) < 2:
             found = pluralize(len(chosen), "system")
@@ -196,9 +190,9 @@ def compared_runs(
     if across_scoring:
         first = Settings.of(recorded_scoring(gathered.runs[0]), gathered.changes)
         gathered = replace(gathered, changes={name: getattr(first, name) for name in SETTINGS})
-    if not separate or not have_separate_topics(gathered.runs):
+    if not separate or not side_by_side.have_separate_topics(gathered.runs):
         return ComparedRuns((gathered,), ("",), gathered.beside.contrasts)
-    contrasts = find_contrasts(gathered.runs, gathered.changes, separate=True).contrasts
+    contrasts = side_by_side.find_contrasts(gathered.runs, gathered.changes, separate=True).contrasts
     for one in contrasts:
         if one.what == "system":
             raise InputError(
@@ -206,7 +200,7 @@ def compared_runs(
                 advice="give the systems different names, or compare each run by itself",
             )
     sets = tuple(gather_runs(run, gathered.changes, sources=gathered.sources_given) for run in gathered.runs)
-    names = run_names(gathered.runs)
+    names = side_by_side.run_names(gathered.runs)
     topics = {
         name: list(dict.fromkeys(one.key.topic for one in each.runs[0].conversations))
         for name, each in zip(names, sets, strict=True)
@@ -224,7 +218,7 @@ def _starts(finished: Sequence[Conversation]) -> Iterator[tuple[TrialKey, float]
 
 
 def _answering(material: Material) -> list[str]:
-    silent = silent_systems(material.systems, material.finished)
+    silent = side_by_side.silent_systems(material.systems, material.finished)
     return [name for name in material.systems if name not in silent]
 
 

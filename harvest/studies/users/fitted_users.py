@@ -12,16 +12,7 @@ import numpy as np
 from protocols.labels import USEFUL, usefulness
 from recordings.acts.dialogue import Dialogue
 from scoring.inference.proportions import jeffreys_ends
-from scoring.simulation.act_model import (
-    Fit,
-    HeldOutBits,
-    Smoothing,
-    UniformModel,
-    acts_in,
-    decisions_of,
-    fit_acts,
-    held_out_bits,
-)
+from scoring.simulation import act_model
 from simulators import markov
 from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
 from simulators.fitted import Parameter, RowEstimate, Share, Source, StopEstimate, UserFile
@@ -82,13 +73,13 @@ def fit_user(
     files: Sequence[str] = (),
     order: Literal[1, 2] = 1,
     answers: Answers = "nothing",
-    smoothing: Smoothing | None = None,
+    smoothing: act_model.Smoothing | None = None,
     stop: str = "turn-and-act",
     level: float = 0.95,
 ) -> UserFile:
     """Fit a Markov user to these dialogues. `stop` is one of `LEAVING`. Raises InputError for an act with a
     reserved name, and if the requested stop model cannot be fitted."""
-    smoothing = smoothing or Smoothing()
+    smoothing = smoothing or act_model.Smoothing()
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
     table = options.table()
     assert isinstance(table, ActTable)  # made of counts
@@ -108,7 +99,7 @@ def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answ
         files=tuple(files),
         dialogues=len(dialogues),
         users=len({one.unit for one in dialogues}),
-        decisions=sum(1 for one in dialogues for _ in decisions_of(one)),
+        decisions=sum(1 for one in dialogues for _ in act_model.decisions_of(one)),
         censored=sum(not one.ended for one in dialogues),
         answers=answers,
     )
@@ -183,14 +174,14 @@ def fitted_options(
     *,
     order: Literal[1, 2] = 1,
     answers: Answers = "nothing",
-    smoothing: Smoothing | None = None,
+    smoothing: act_model.Smoothing | None = None,
     stop: str = "turn-and-act",
     acts: tuple[str, ...] = (),
 ) -> markov.Options:
     """Return the options of the fitted user, without texts: its counts and the requested stop model. `acts` are the
     possible acts; () means all acts that occur. Raises InputError as `fit_user` does."""
-    smoothing = smoothing or Smoothing()
-    acts = acts or acts_in(dialogues)
+    smoothing = smoothing or act_model.Smoothing()
+    acts = acts or act_model.acts_in(dialogues)
     table = _table(dialogues, acts, order, answers, smoothing)
     options = markov.Options.model_validate(
         {
@@ -233,28 +224,30 @@ def foresight(
     *,
     order: int = 1,
     answers: Answers = "nothing",
-    smoothing: Smoothing | None = None,
+    smoothing: act_model.Smoothing | None = None,
     folds: int = 10,
     level: float = 0.95,
     seed: int = 0,
-) -> Mapping[str, HeldOutBits]:
+) -> Mapping[str, act_model.HeldOutBits]:
     """Return the held-out likelihood of act tables, by model, on users to whom the tables were not fitted. The
     uniform model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is
     only one user."""
     if len({one.unit for one in dialogues}) < 2:
         return {}
-    fitting = partial(fit_acts, acts=acts_in(dialogues), smoothing=smoothing or Smoothing())
-    uniform = UniformModel(acts_in(dialogues))
-    models: dict[str, Fit] = {"uniform": lambda _: uniform, "acts alone": partial(fitting, order=0)}
+    fitting = partial(
+        act_model.fit_acts, acts=act_model.acts_in(dialogues), smoothing=smoothing or act_model.Smoothing()
+    )
+    uniform = act_model.UniformModel(act_model.acts_in(dialogues))
+    models: dict[str, act_model.Fit] = {"uniform": lambda _: uniform, "acts alone": partial(fitting, order=0)}
     models |= {f"order {each}": partial(fitting, order=each) for each in (1, 2)}
     if answers == "labels":
         models[f"order {order}, last answer"] = partial(fitting, order=order, given=True)
     rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
-    return held_out_bits(dialogues, models, rng, folds=folds, level=level)
+    return act_model.held_out_bits(dialogues, models, rng, folds=folds, level=level)
 
 
 def _table(
-    dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
+    dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: act_model.Smoothing
 ) -> ActTable:
     """Count acts. A decision after an unknown answer counts for every answer. A separate row for unknown answers
     could predict the end of a dialogue, because often only the last turn of a recording has no answer."""
@@ -268,7 +261,7 @@ def _table(
 def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers: Answers) -> tuple[RowEstimate, ...]:
     """Return rows with Jeffreys intervals. Since the decisions of one user correlate, the effective number of
     decisions is used."""
-    each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
+    each = [_table([one], table.acts, table.order, answers, act_model.Smoothing()).counts for one in dialogues]
     users = [one.unit for one in dialogues]
     alone = is_one_person(dialogues)
     rows = []

@@ -24,17 +24,11 @@ from harvest.studies.validity.echoes import echo_sentences
 from harvest.studies.variance.facets import Group, facet_groups, system_facets
 from recordings.conversations.outlines import examples, kinds
 from recordings.log.run_folder import Run
+from scoring.inference import instability
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
 from scoring.inference.components import Crossed, Nested, across_systems, within_system
 from scoring.inference.design import Design
-from scoring.inference.instability import (
-    Instability,
-    between_trials,
-    chance_of_all,
-    differing_share,
-    has_disagreement,
-)
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import reasons_withheld
 from scoring.inference.spreads import Range
@@ -78,7 +72,7 @@ class SystemVariance:
     passes: Mapping[int, Figure] | None
     disagree: Figure
     pairs: Figure
-    whole_trials: Instability
+    whole_trials: instability.Instability
     carried: CarryOver | None
     fresh: str | None
 
@@ -225,7 +219,7 @@ class _Study:
         if why := self._reason_dependent([name], cells):
             split = split.drop_intervals(why)
         passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
-        apart, pairs = has_disagreement(cells), differing_share(cells)
+        apart, pairs = instability.has_disagreement(cells), instability.differing_share(cells)
         carried = self._carry_over(name, key, cells) if is_percentage(key[0]) else None
         found = SystemVariance(
             system=name,
@@ -234,7 +228,7 @@ class _Study:
             passes=passes,
             disagree=self._figure(name, apart, cells, "no topic has two trials"),
             pairs=self._figure(name, pairs, cells, "no topic has two trials"),
-            whole_trials=between_trials(cells, self._rng("whole trials", name, key)),
+            whole_trials=instability.between_trials(cells, self._rng("whole trials", name, key)),
             carried=carried,
             fresh=self.twins.get(name) if carried is not None and carried.fresh else None,
         )
@@ -293,7 +287,7 @@ class _Study:
         least = int(counts[counts > 0].min(initial=cells.shape[1]))
         wanted = self.ks or tuple(sorted({min(2, least), least}))
         return {
-            k: self._figure(system, chance_of_all(cells, k), cells, f"no topic has {k} trials")
+            k: self._figure(system, instability.chance_of_all(cells, k), cells, f"no topic has {k} trials")
             for k in dict.fromkeys(wanted)
             if k
         }

@@ -18,16 +18,7 @@ from recordings.conversations.conversation import INVALID
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.message_sides import Judged
-from recordings.formats.shapes.shape import (
-    Group,
-    Refuse,
-    Shape,
-    ShapeOptions,
-    has_keys,
-    id_text,
-    json_values,
-    topic_name,
-)
+from recordings.formats.shapes import shape
 from topics.errors import InputError, Place
 from topics.json_value import JsonValue
 
@@ -42,14 +33,14 @@ def _zip_module() -> Any:
 
 
 def _holds(value: Json) -> bool:
-    return has_keys(value, "eval", "samples") or (
-        has_keys(value, "eval", "plan") and isinstance(value, dict) and isinstance(value["eval"], dict)
+    return shape.has_keys(value, "eval", "samples") or (
+        shape.has_keys(value, "eval", "plan") and isinstance(value, dict) and isinstance(value["eval"], dict)
     )
 
 
-def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
+def _values(data: bytes, path: str, refuse: shape.Refuse) -> Iterator[JsonValue]:
     if not data.startswith(b"PK\x03\x04"):
-        yield from json_values(data, path, refuse)
+        yield from shape.json_values(data, path, refuse)
         return
     try:
         archive = _zip_module().ZipFile(io.BytesIO(data))
@@ -72,7 +63,7 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
 _COPY = "copy the file again from where it was written"
 
 
-def _member(archive: Any, member: Any, path: str, refuse: Refuse) -> Iterator[JsonValue]:
+def _member(archive: Any, member: Any, path: str, refuse: shape.Refuse) -> Iterator[JsonValue]:
     name = f"{path}/{member.filename}"
     try:
         if member.file_size > _LARGEST_MEMBER:
@@ -85,16 +76,16 @@ def _member(archive: Any, member: Any, path: str, refuse: Refuse) -> Iterator[Js
         refuse(InputError(f"the member cannot be read: {fault}", place=Place(name), advice=_COPY))
     else:
         try:
-            yield from json_values(data, name, refuse)
+            yield from shape.json_values(data, name, refuse)
         except InputError as fault:
             refuse(fault)
 
 
-def _group(values: Iterable[JsonValue], options: ShapeOptions) -> Iterator[Group]:
+def _group(values: Iterable[JsonValue], options: shape.ShapeOptions) -> Iterator[shape.Group]:
     """Put each sample after the log that it is from."""
     log: JsonValue | None = None
     for value in values:
-        if has_keys(value.value, "eval"):
+        if shape.has_keys(value.value, "eval"):
             log = value
             if value.has_key("samples") and value["samples"].value is not None:
                 for sample in value["samples"].elements():
@@ -105,14 +96,14 @@ def _group(values: Iterable[JsonValue], options: ShapeOptions) -> Iterator[Group
             yield log, value
 
 
-def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
+def _read(group: shape.Group, options: shape.ShapeOptions) -> Iterator[Record]:
     log, sample = group
-    name, about, passed = id_text(sample["id"]), log["eval"], Counter[str]()
+    name, about, passed = shape.id_text(sample["id"]), log["eval"], Counter[str]()
     epoch = sample["epoch"].index() if sample.has_key("epoch") else 1
     held = sample.value if isinstance(sample.value, dict) else {}
     attached = held["attachments"] if isinstance(held.get("attachments"), dict) else {}
     messages = [_resolve(one.value, attached) for one in sample["messages"].elements()]
-    metadata: dict[str, Json] = {"topic": topic_name(name), "trial": max(1, epoch), **_end(held)}
+    metadata: dict[str, Json] = {"topic": shape.topic_name(name), "trial": max(1, epoch), **_end(held)}
     if about.has_key("model"):
         metadata["system"] = about["model"].text()
     _add_finish(messages, held.get("output"))
@@ -169,7 +160,7 @@ def _scores(scores: Json) -> Iterator[Judged]:
             yield Judged(name or "score", value, f"Inspect {name}", kind, note=note if isinstance(note, str) else "")
 
 
-INSPECT = Shape(
+INSPECT = shape.Shape(
     "inspect",
     "logs of Inspect, in JSON or as .eval: every sample a topic, every epoch a trial",
     _holds,

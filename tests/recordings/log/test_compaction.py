@@ -82,7 +82,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(compaction, "FRAME", 1500)  # several frames a file
+    monkeypatch.setattr(segments, "FRAME", 1500)  # several frames a file
     return Path(shutil.copytree(recorded, tmp_path / "run"))
 
 
