@@ -22,9 +22,8 @@ from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, locate_fault, template_faults
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, name_validator
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, nearest_name, suggestion
 from topics.names import LONGEST, WRONG_CHARACTERS, first_lookalikes, name_fault
-from topics.suggestions import nearest_name, suggestion
 from topics.unseen_characters import has_visible_text
 from topics.yaml_values import Loc
 

@@ -45,9 +45,8 @@ from scoring.measures.worst_sequence import WORST_SEQUENCE
 from scoring.notation import Term, parse
 from scoring.settings import Settings
 from scoring.swan.schema import Schema
-from topics.errors import InputError
+from topics.errors import InputError, nearest_name
 from topics.plug_ins import find_plug_ins, load_entry
-from topics.suggestions import nearest_name
 from topics.topic import TopicSet
 
 # The group of entry points by which other distributions add measures of conversations.

@@ -8,10 +8,9 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 from scoring.words import Unit, UnitChoice, UserWords
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, suggestion
 from topics.gold import GoldTable
 from topics.shown_names import shorten
-from topics.suggestions import suggestion
 from topics.topic import TopicSet
 
 _T = TypeVar("_T")

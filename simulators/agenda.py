@@ -47,8 +47,7 @@ from simulators.stopping.library import StopOption
 from simulators.stopping.model import Experience, update_experience
 from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel, validation_error
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ item }}",),

@@ -16,8 +16,7 @@ from simulators.memory import check_order, recall
 from simulators.phrasing import Phrasebook
 from simulators.stopping.model import Exit
 from simulators.user import Chance, Observation, Scenario, State, Streams
-from topics.errors import InputError
-from topics.suggestions import nearest_name
+from topics.errors import InputError, nearest_name
 from topics.topic import Topic
 
 # Smaller probabilities count as 0: divided among wordings they would become 0.

@@ -17,8 +17,7 @@ from pydantic import AfterValidator, Field
 from protocols.wording import Wording, render, template_faults
 from topics.cut_text import Said
 from topics.document import validation_error
-from topics.errors import InputError
-from topics.suggestions import nearest_name
+from topics.errors import InputError, nearest_name
 from topics.topic import Topic
 
 _TURNS_CHECKED = 100  # turns that a wording with `turn` is checked for

@@ -18,8 +18,7 @@ from simulators.moves import check_traits
 from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.document import StrictModel
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 
 
 def exact_answer(answer: Answer) -> str:

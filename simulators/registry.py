@@ -28,11 +28,10 @@ from simulators.promises import BrokenPromise, initial_state
 from simulators.stopping.hazard import Hazard
 from simulators.user import Scenario, Streams, User
 from topics.document import Document, StrictModel
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.identity import content_hash
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
 from topics.regular_file import read_regular
-from topics.suggestions import suggestion
 from topics.topic import Topic
 
 # The group of entry points by which plug-ins add simulators.

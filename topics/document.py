@@ -16,11 +16,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import pluralize
 from topics.cut_text import comment_after
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, nearest_name
 from topics.json_file import NotJsonError, read_json_value
 from topics.json_value import JsonValue
 from topics.names import WRONG_CHARACTERS, name_fault, name_words
-from topics.suggestions import nearest_name
 from topics.text_file import read_text
 from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_scalar, read_yaml
 

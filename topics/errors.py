@@ -1,4 +1,4 @@
-"""Errors in a user's files and arguments.
+"""Errors in a user's files and arguments, and the names that a message suggests for a misspelt one.
 
     HarvestError            base class of every error that Harvest raises on purpose
     └── InputError          a file or an argument is wrong: what is wrong, where, what is allowed, what to do
@@ -7,6 +7,7 @@ The command line prints an `InputError` without a traceback and exits with 2. Th
 `harvest.systems.driver`, those of a run folder in `recordings.files.errors`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike, fspath
 
@@ -57,3 +58,18 @@ class InputError(HarvestError):
         if advice:
             lines.append(f"  do: {advice}")
         super().__init__("\n".join(lines))
+
+
+def nearest_name(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to `word`, ignoring capitals, or None if no name is similar."""
+    from difflib import get_close_matches  # late: only a mistake needs it
+
+    folded = {name.casefold(): name for name in known}
+    close = get_close_matches(word.casefold(), folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `: did you mean 'markov'?` for the end of a message, or "" if no name is similar."""
+    found = nearest_name(word, known)
+    return "" if found is None else f": did you mean {found!r}?"

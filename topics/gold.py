@@ -21,10 +21,9 @@ from types import MappingProxyType
 
 from topics.attributes import AttributeSet
 from topics.csv_rows import Cell, Table, csv_line, decode_table, read_table
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, suggestion
 from topics.regular_file import read_bytes
 from topics.shown_names import shorten
-from topics.suggestions import suggestion
 from topics.topic import Topic, TopicSet
 
 _COLUMNS = ("topic", "entity", "grade", "title")

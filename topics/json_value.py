@@ -8,9 +8,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, nearest_name
 from topics.json_places import Loc, element_starts, start_position, walk_json
-from topics.suggestions import nearest_name
 from topics.text_file import place_in
 
 

@@ -6,10 +6,9 @@ from importlib.resources.abc import Traversable
 from os import PathLike, fspath
 
 from topics.document import parse_document, read_document
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.gold import GoldTable, parse_gold, read_gold
 from topics.question_table import ENDINGS, read_questions
-from topics.suggestions import suggestion
 from topics.text_file import decode
 from topics.topic import TopicSet
 from topics.topic_file import read_topics

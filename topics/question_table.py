@@ -19,10 +19,9 @@ from typing import Any
 
 from topics.csv_rows import Cell, decode_table, read_table
 from topics.document import Document
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, suggestion
 from topics.names import name_fault
 from topics.regular_file import read_bytes
-from topics.suggestions import suggestion
 from topics.text_file import LARGEST
 from topics.topic import ID_SIGNS, LANGUAGE_TAG, QUESTION, TopicSet
 from topics.topic_file import FORMAT, read_topics

@@ -33,8 +33,7 @@ from urllib.parse import unquote
 from topics.addresses import Address, address, canonical_host
 from topics.csv_rows import read_table
 from topics.domains import registrable_domain
-from topics.errors import InputError, Place
-from topics.suggestions import suggestion
+from topics.errors import InputError, Place, suggestion
 
 Way = Literal["query", "base64", "path", "segment", "host", "as", "hidden"]
 

@@ -174,7 +174,7 @@ def missing_advice(path: str | PathLike[str]) -> str:
 
 
 def _similar_path(path: Path) -> Path | None:
-    from topics.suggestions import nearest_name  # late: only a typing error needs it
+    from topics.errors import nearest_name  # late: only a typing error needs it
 
     try:
         with os.scandir(path.parent) as entries:

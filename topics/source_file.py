@@ -20,11 +20,10 @@ from pydantic import Field
 
 from topics.csv_rows import decode_table
 from topics.document import StrictModel, read_document
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.redirects import Redirect, parse_redirects
 from topics.regular_file import read_bytes
 from topics.source_table import SourceTable, read_source_table
-from topics.suggestions import suggestion
 from topics.topic_file import AttributeEntry, Name, read_attribute
 
 FORMAT = "harvest-sources/1"

@@ -23,11 +23,10 @@ from types import MappingProxyType
 from topics.addresses import address
 from topics.attributes import REGIONS, AttributeSet, country, nearest_names, uniform_shares
 from topics.csv_rows import Cell, decode_table, read_table
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, nearest_name
 from topics.redirects import Page, Redirect, Redirects, shipped_redirects
 from topics.regular_file import read_bytes
 from topics.shown_names import shorten
-from topics.suggestions import nearest_name
 from topics.unseen_characters import character_name
 
 DOMAIN, OWNER, OFFICIAL = "domain", "owner", "official"

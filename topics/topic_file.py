@@ -11,12 +11,11 @@ from pydantic import AfterValidator, Field, ValidationError
 from topics.attributes import AttributeSet, normalise_shares, uniform_shares
 from topics.cut_text import Phrase, Said
 from topics.document import Document, StrictModel, form_validator, name_validator
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.kinds import KINDS, UrlKind
 from topics.names import LONGEST, first_lookalikes
 from topics.quantities import read_quantity
 from topics.sent_files import SentFile, file_row, read_sent_file
-from topics.suggestions import suggestion
 from topics.topic import ID_SIGNS, LANGUAGE_TAG, Topic, TopicSet, TopicType
 from topics.unseen_characters import character_name, find_unseen, has_visible_text
 from topics.yaml_values import Loc

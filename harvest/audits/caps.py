@@ -7,8 +7,7 @@ from harvest.audits.system import System
 from harvest.systems.driver import Driver
 from recordings.log.caps import Caps, Door, Price
 from topics.document import Document
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 
 # The keys of an audit, and options of `harvest run`, by the kinds of `Amounts`.
 KEYS = {"cost": "max_cost", "tokens": "max_tokens", "turns": "max_turns"}

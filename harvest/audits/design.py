@@ -26,8 +26,8 @@ from protocols.wording import Wording, render
 from topics.counting import pluralize
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, name_validator
+from topics.errors import suggestion
 from topics.names import LONGEST
-from topics.suggestions import suggestion
 from topics.topic import QUESTION, Topic
 from topics.topic_file import Language
 from topics.yaml_values import Loc

@@ -11,8 +11,7 @@ from harvest.audits.groups import grouped_name
 from harvest.drivers.registry import driver_module, read_exposure
 from harvest.systems.exposure import Exposure
 from topics.document import Document
-from topics.errors import InputError, Place
-from topics.suggestions import suggestion
+from topics.errors import InputError, Place, suggestion
 from topics.yaml_values import Loc
 
 # The command option, never in a file, that allows keys to be sent over http to other machines.

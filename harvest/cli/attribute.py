@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import PathArgument
+from harvest.cli.parameters import PathArgument, ShortHelp
 from harvest.cli.setting_options import measures_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.attribute.attribution import study_attribution
 from harvest.studies.attribute.figures import attribution_form

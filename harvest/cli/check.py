@@ -19,8 +19,7 @@ from harvest.audits.sent_files import sent_file_lines
 from harvest.audits.system import System
 from harvest.cli.caps import cap_lines, cap_options, expectation_lines, most_costs
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
-from harvest.cli.parameters import PathArgument
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp
 from harvest.playing.plan import Plan, make_plan, refuse_small_cap
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin

@@ -204,7 +204,7 @@ class CommandGroup(click.Group):
 
     def _explain_unknown(self, context: click.Context, name: str) -> str:
         """Name the command that is meant: commands moved into groups, and `harvest judge RUN` became one of a group."""
-        from topics.suggestions import suggestion  # late: only a typing error needs it
+        from topics.errors import suggestion  # late: only a typing error needs it
 
         said = f"{context.command_path} {name}"
         known = [full for full in COMMANDS if full.rpartition(" ")[2] == name]

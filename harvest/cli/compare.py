@@ -8,9 +8,8 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options, sources_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import MOST_PAIRS, compare_runs
 from harvest.studies.compare.document import comparison_form

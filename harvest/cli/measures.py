@@ -7,8 +7,7 @@ import click
 from harvest.studies.scores import measure_tables
 from harvest.terminal import people_console
 from scoring.notation import parse_all
-from topics.errors import InputError
-from topics.suggestions import nearest_name
+from topics.errors import InputError, nearest_name
 
 
 @click.command()

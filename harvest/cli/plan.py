@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.plan.allocation import plan_spending
 from harvest.studies.plan.chart import plan_chart

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import NameOrFile, PathArgument
+from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp
 from harvest.cli.setting_options import measures_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.relabel.figures import relabel_form
 from harvest.studies.relabel.relabelling import relabel

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import pause_collection
-from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, ShortHelp, WholeNumberRange, check_output_file
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
 from harvest.studies.watch.baseline import read_baseline

@@ -6,9 +6,8 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options, sources_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.robustness.document import robustness_form
 from harvest.studies.robustness.factors import factor_study

@@ -16,9 +16,8 @@ from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.next_steps import print_next_steps, report_step, write_run_report
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder, tracing_of
-from harvest.cli.short_help import ShortHelp
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store

@@ -9,9 +9,8 @@ from rich.markup import escape
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
+from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_options
-from harvest.cli.short_help import ShortHelp
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
 from harvest.studies.scores.bounds import exit_code

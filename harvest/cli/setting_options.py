@@ -10,8 +10,8 @@ from harvest.cli.parameters import NameOrFile, NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
 from scoring.settings import SETTINGS, Choice, NumbersByGrade, NumbersByName, Setting
+from topics.errors import suggestion
 from topics.source_table import SourceTable
-from topics.suggestions import suggestion
 
 
 def _load_sources(context: click.Context, option: click.Parameter, name: str | None) -> SourceTable | None:

@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.pages.witness.judgement import Verdict
 from harvest.studies.pairs import conversation_rows
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts

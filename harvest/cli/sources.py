@@ -6,9 +6,8 @@ from typing import Any
 import click
 
 from harvest.cli.garbage import pause_collection
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_options, sources_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.sources.exposure import MOST_NAMES, study_sources

@@ -12,8 +12,7 @@ from typing import Any, TextIO, TypeVar
 import click
 from rich.text import Text
 
-from harvest.cli.parameters import PathArgument, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, check_output_file
 from harvest.tables.plain_words import plain_words
 from harvest.tables.study_form import FORMS, StudyForm
 from harvest.terminal import people_console, printable

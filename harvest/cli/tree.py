@@ -9,9 +9,8 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
-from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange
+from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_option, sources_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
 from harvest.studies.scores.one_pass import run_with_trees

@@ -7,9 +7,8 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options, sources_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.one_pass import run_with_values

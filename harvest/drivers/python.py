@@ -37,10 +37,9 @@ from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.identity import content_hash
 from topics.sent_files import SentFile
-from topics.suggestions import suggestion
 
 _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 

@@ -19,9 +19,8 @@ from typing import Any
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
 from topics.document import Document, StrictModel
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
-from topics.suggestions import suggestion
 from topics.yaml_values import Loc
 
 DRIVERS: Mapping[str, str] = MappingProxyType(

@@ -14,8 +14,7 @@ from harvest.systems.driver import DriverError, Exhibit, Surroundings
 from harvest.systems.toll import FREE, Toll
 from protocols.protocol import Protocol
 from topics.document import Document
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 
 if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
     from harvest.voices.endpoint import Endpoint

@@ -6,8 +6,8 @@ from pydantic import Field, field_validator, model_validator
 
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence
+from topics.errors import suggestion
 from topics.languages import known_languages, language_of
-from topics.suggestions import suggestion
 
 # Means the language of the user's turn that was answered.
 ASKED = "asked"

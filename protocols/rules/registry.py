@@ -32,8 +32,8 @@ from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight, Verdict, absence
 from protocols.rules.words import Sentences, Words
 from topics.document import Document, StrictModel
+from topics.errors import suggestion
 from topics.plug_ins import find_plug_ins, load_entry
-from topics.suggestions import suggestion
 from topics.topic import Topic
 from topics.yaml_values import Loc
 

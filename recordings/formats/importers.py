@@ -24,11 +24,10 @@ from recordings.formats.shapes.library import SHAPES
 from recordings.formats.shapes.shape import Shape, ShapeOptions
 from recordings.formats.transcript import Transcript, read_transcript
 from recordings.judged.judgments import Layer
-from topics.errors import HarvestError, InputError, Place
+from topics.errors import HarvestError, InputError, Place, suggestion
 from topics.gold import GoldEntry, GoldTable, format_vector
 from topics.library import load_topics
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
-from topics.suggestions import suggestion
 from topics.topic import Topic, TopicSet, TopicType
 
 # The group of entry points by which plug-ins add formats.

@@ -25,8 +25,7 @@ from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.log.turn_counts import MOST_TURNS
 from recordings.secrets.redaction import Redactor
-from topics.errors import InputError, Place
-from topics.suggestions import suggestion
+from topics.errors import InputError, Place, suggestion
 from topics.topic import TopicSet, check_topic_id
 from topics.unseen_characters import find_unseen
 

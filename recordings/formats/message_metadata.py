@@ -16,10 +16,9 @@ from recordings.files.times import parse_foreign_time, unix_seconds
 from recordings.formats.imports import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, nearest_name
 from topics.links import Link
 from topics.sent_files import SentFile
-from topics.suggestions import nearest_name
 
 # Keys, and the kinds of their values.
 _KINDS: Mapping[str, type] = {

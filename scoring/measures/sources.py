@@ -27,9 +27,8 @@ from scoring.measure import (
 )
 from scoring.notation import Term
 from topics.addresses import address
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.source_table import DOMAIN, OFFICIAL, UNKNOWN, SourceTable, fold_name
-from topics.suggestions import suggestion
 
 if TYPE_CHECKING:
     from scoring.material import Material

@@ -17,8 +17,7 @@ from scoring.swan.rules.registry import parse_rule
 from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
 from topics.document import Document, StrictModel, form_validator, parse_document, read_document
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 from topics.text_file import decode
 from topics.topic import LANGUAGE_TAG
 from topics.yaml_values import Loc

@@ -39,9 +39,8 @@ from simulators.wrappers.wrapped import find_innermost, judged_phrases
 from topics.counting import pluralize
 from topics.cut_text import Said
 from topics.document import StrictModel, validation_error
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.languages import language_code, language_name, named_languages
-from topics.suggestions import suggestion
 from topics.topic import Topic
 
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike

@@ -31,8 +31,7 @@ from pydantic import Field, model_validator
 from simulators.phrasing import check_words
 from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, empty_rule
 from topics.document import StrictModel, validation_error
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 
 _MOST_STEPS = 1000  # more than any conversation has turns
 

@@ -19,7 +19,7 @@ from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.model import Exit, Experience, step_or_logistic
 from simulators.user import Observation
 from topics.document import Document, StrictModel, validation_error
-from topics.suggestions import suggestion
+from topics.errors import suggestion
 
 
 class Frustration(StrictModel):

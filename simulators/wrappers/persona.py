@@ -28,9 +28,8 @@ from simulators.user import Chance, Observation, Scenario, State, Streams, User
 from simulators.wrappers.wrapped import can_enumerate, inner_chances, merge_equal
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, validation_error
-from topics.errors import InputError
+from topics.errors import InputError, suggestion
 from topics.shown_names import first_same_names
-from topics.suggestions import suggestion
 
 _CUE, _TURN = "{cue}", "{turn}"
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from harvest.cli.commands import COMMANDS
-from harvest.cli.short_help import WHOLE
+from harvest.cli.parameters import WHOLE
 from tests.support.checkout import DOCS, ROOT
 
 PLAIN = {

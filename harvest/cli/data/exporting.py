@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import NameOrFile, PathArgument, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp, check_output_file
 from harvest.terminal import print_message, printable
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation

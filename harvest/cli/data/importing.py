@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp, WholeNumberRange
 from harvest.terminal import print_message, printable
 from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import describe_inferred_ends
@@ -25,10 +24,9 @@ from recordings.log.run_folder import is_run, read
 from recordings.log.turn_counts import stated_most_turns
 from topics.counting import pluralize
 from topics.document import StrictModel, read_document
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, suggestion
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
-from topics.suggestions import suggestion
 from topics.topic import TopicSet
 
 # The number of left-out conversations to name; the others are only counted.

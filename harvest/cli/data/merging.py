@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import NameOrFile, PathArgument
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp
 from harvest.stores.merging import merge_stored
 from harvest.terminal import print_message, printable
 from topics.counting import pluralize

@@ -11,8 +11,7 @@ from harvest.audits.exposures import refuse_keys_in_clear
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.judge.options import read_reporting_damage
-from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.terminal import print_message
 from topics.document import read_document
 from topics.errors import InputError

@@ -15,8 +15,7 @@ from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option
 from harvest.cli.judge.pairs import sheet_pairs
-from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.judging.serving.blind_pairs import decision_folder
 from harvest.judging.sheets.annotators import judgment_key, people_means
 from harvest.judging.sheets.asked_rows import Draw, assess_run, rows_by_criterion, select_rows

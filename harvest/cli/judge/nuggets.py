@@ -7,8 +7,7 @@ import click
 
 from harvest.cli.judge.options import read_reporting_damage
 from harvest.cli.judge.serving import check_author
-from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange, check_output_file
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.sheets import wanted_sheet
 from harvest.studies.pool.held_nuggets import recall_figures, recall_form

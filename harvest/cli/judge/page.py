@@ -6,8 +6,7 @@ import click
 
 from harvest.cli.judge import options
 from harvest.cli.judge.serving import SCALE, serve_page
-from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.judging.sheets.asked_rows import Draw
 from scoring.swan.schema import load_schema
 from topics.errors import InputError

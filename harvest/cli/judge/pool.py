@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option
-from harvest.cli.parameters import PathArgument, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, check_output_file
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import PooledRun, criteria_on_text, pooled_entities, pooled_words, spread_judgments

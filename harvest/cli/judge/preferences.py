@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import NumberRange, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.serving.blind_pairs import read_decided_pairs
 from harvest.judging.sheets.pair_sheet import read_preferences

@@ -7,8 +7,7 @@ import click
 
 from harvest.cli.judge import options
 from harvest.cli.judge.serving import check_author, criterion_rows, print_judged
-from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange, check_output_file
 from harvest.judging.serving.page_words import load_words
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotated_tasks import is_export, read_tasks

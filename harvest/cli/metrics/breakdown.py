@@ -11,9 +11,8 @@ from rich.text import Text
 from harvest.cli.metrics.breakdown_detection import predict as predict_command
 from harvest.cli.metrics.breakdown_detection import reliability_tables, with_predictions
 from harvest.cli.metrics.breakdown_detection import train as train_command
-from harvest.cli.parameters import PathArgument
+from harvest.cli.parameters import PathArgument, ShortHelp
 from harvest.cli.setting_options import resampling_options
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes

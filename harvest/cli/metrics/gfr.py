@@ -11,9 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from harvest.cli.parameters import NumberRange, WholeNumberRange
+from harvest.cli.parameters import NumberRange, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import resampling_options
-from harvest.cli.short_help import ShortHelp
 from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS

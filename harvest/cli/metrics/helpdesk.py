@@ -10,9 +10,8 @@ from rich.text import Text
 from harvest.cli.metrics.helpdesk_prediction import predict as predict_command
 from harvest.cli.metrics.helpdesk_prediction import train as train_command
 from harvest.cli.metrics.helpdesk_prediction import with_predictions
-from harvest.cli.parameters import NumberRange, PathArgument
+from harvest.cli.parameters import NumberRange, PathArgument, ShortHelp
 from harvest.cli.setting_options import resampling_options
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange, check_output_file
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp, WholeNumberRange, check_output_file
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.pool import PooledRun, criteria_on_text, pooled_words
 from harvest.judging.sheets.asked_rows import assess_run

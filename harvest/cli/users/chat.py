@@ -11,8 +11,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.audits.system import System, choose_system
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_error

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.users.people import intents_option, read_people
 from harvest.studies.scores.kept_scores import with_kept_scores
 from harvest.studies.users import simulation_figures

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import PathArgument
+from harvest.cli.parameters import PathArgument, ShortHelp
 from harvest.cli.setting_options import measures_option, setting_options
-from harvest.cli.short_help import ShortHelp
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users import counterfactual_figures
 from harvest.studies.users.counterfactual import counterfactual

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.probes.figures import answers_form, findings_form
 from harvest.studies.probes.findings import read_probes

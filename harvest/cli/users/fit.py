@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import click
 
-from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_option
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.users.people import intents_option, read_people
 from harvest.studies.users import simulation_figures
 from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight

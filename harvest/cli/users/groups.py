@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.groups.figures import group_form
 from harvest.studies.groups.group_comparison import compare_groups, grouped_systems

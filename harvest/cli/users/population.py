@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
-from harvest.cli.short_help import ShortHelp
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables
 from harvest.studies.users.populations import population_figures

@@ -9,8 +9,7 @@ import click
 from harvest.campaigns.campaign import Campaign, load_campaign
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange
 from harvest.systems.driver import DriverError
 from harvest.terminal import print_message, printable
 from recordings.files.evidence import write_safely

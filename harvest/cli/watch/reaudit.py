@@ -15,9 +15,8 @@ from harvest.audits.audit_file import read_audit
 from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange, check_output_file
+from harvest.cli.parameters import NumberRange, PathArgument, ShortHelp, WholeNumberRange, check_output_file
 from harvest.cli.playing import describe_audit, play_to_folder, tracing_of
-from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.cli.watch.conclusion import Conclusion
 from harvest.cli.watch.looking import OPTIONS, Reaudit, add_begun_trials, judge, lock_run

@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 from recordings.files.json_text import Json
 from scoring.swan.schema import Criterion, CriterionWords, Schema
 from topics.document import StrictModel, form_validator, read_document, validation_error
-from topics.errors import InputError
-from topics.suggestions import suggestion
+from topics.errors import InputError, suggestion
 from topics.topic import LANGUAGE_TAG
 
 _FOLDER = Path(__file__).parent / "words"

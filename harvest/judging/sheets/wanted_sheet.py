@@ -22,9 +22,8 @@ from recordings.judged.judgments import Judgment
 from recordings.judged.wanted import ASSIGNMENTS, HELD, IMPORTANCES, WANTED, WantedFile
 from recordings.secrets.redaction import Redactor, count_marks
 from topics.counting import pluralize
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, suggestion
 from topics.identity import content_hash
-from topics.suggestions import suggestion
 from topics.unseen_characters import has_visible_text
 
 COLUMNS = ("topic", "request", "nugget", "importance")

@@ -38,9 +38,8 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, suggestion
 from topics.identity import generator
-from topics.suggestions import suggestion
 
 # Names of figures that are not of one member.
 POPULATION, REWEIGHTED = "population", "re-weighted"

@@ -13,8 +13,7 @@ from simulators.registry import build_users, file_hashes
 from simulators.scripted import ScriptedUser
 from simulators.user import EnumerableUser, User
 from topics.document import Document, read_document
-from topics.errors import InputError, Place
-from topics.suggestions import suggestion
+from topics.errors import InputError, Place, suggestion
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from harvest.cli.commands import COMMANDS
-from harvest.cli.short_help import ShortHelp
+from harvest.cli.parameters import ShortHelp
 from tests.support.command_line import harvest
 
 

@@ -31,7 +31,6 @@ from recordings.files.evidence import list_exhibits, read_exhibit
 from recordings.files.lock import RunLocked
 from recordings.files.segments import Batch, encode_segment
 from recordings.files.stored_lines import NOTICE, read_lines
-from recordings.log import compaction
 from recordings.log.compaction import compact, write_back
 from recordings.log.run_folder import event_file_sizes, read, read_events
 from recordings.log.store import RunWriter

@@ -1,11 +1,11 @@
-"""What somebody may have meant, wherever a name is not known."""
+"""What somebody may have meant if a name is not known."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topics.suggestions import nearest_name, suggestion
+from topics.errors import nearest_name, suggestion
 
 
 def test_the_nearest_name_is_suggested_regardless_of_case() -> None:
