@@ -371,7 +371,7 @@ class Chat:
         lasted = self._completion.lasting_signs(sample)
         stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
         whole = bool(FIRM & lasted.keys()) and not self._window.traffic.faults
-        if stuck and not self._experience.trusts_signs(sample.now, whole=whole):
+        if stuck and not self._experience.trusts_signs(self._completion.lingering_signs(sample), whole=whole):
             why = "unfinished"
         if why in ("", "no-reply"):  # a page whose answer the site's selectors miss is not silent
             mismatch = find_mismatch(

@@ -150,6 +150,11 @@ class Completion:
         """Return the signs that lasted to the end of the text and have gone, with the time they were last present."""
         return {sign: at for sign, at in sample.ended.items() if self._lasted_to_end(sample, sign, at)}
 
+    def lingering_signs(self, sample: Sample) -> frozenset[str]:
+        """Return the signs that are present and have not ended since the text last changed. A request that came after
+        others of this answer does not linger: it may be the next of a chain, which a distant page works through."""
+        return frozenset(sign for sign in sample.now if sample.ended.get(sign, -math.inf) <= sample.last_change)
+
     def learn(self, sample: Sample) -> None:
         """Update `known` with the signs of a complete answer. `sample` is the last sample of that answer."""
         known, patience, lasted = self.known, self.patience, self.lasting_signs(sample)

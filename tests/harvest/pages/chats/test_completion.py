@@ -312,6 +312,22 @@ def test_a_sign_that_has_outlasted_a_whole_answer_is_awaited_no_longer_than_a_te
     assert [found and round(found[0]) for found in (alone, fresh)] == [31, 31]
 
 
+def test_a_request_amid_a_chain_of_requests_is_no_sign_that_lasts_for_ever() -> None:
+    """As on a page of gradio whose server is 4 s away: requests of 8 s follow each other for 24 s after the answer,
+    and one of them had just begun when it was taken. The next answer was then cut off while its turn was on the way."""
+    completion, known = Completion(), Experience(stayed={"composer"})
+    taken = Sample(57.0, 24.4, 0.1, (), frozenset({"composer", "network"}), {"stop": 40.5, "network": 56.9})
+    assert completion.lingering_signs(taken) == {"composer"}
+    assert known.trusts_signs(completion.lingering_signs(taken), whole=True)
+    requests = [("network", begin, begin + 8.5) for begin in (0.0, 8.4, 16.8, 25.2)]
+    following = Simulated([0.1, 8.4, 32.6], [*requests, ("composer", 8.3, 57.0), ("stop", 16.8, 40.5)])
+    found = following.judged(Completion(known=known))
+    assert found is not None
+    assert found[0] >= 40.5
+    polled = replace(taken, ended={"stop": 40.5})
+    assert completion.lingering_signs(polled) == {"composer", "network"}, "a request that never ends"
+
+
 def stored(seconds: float, *, bubble: float | None = None) -> Simulated:
     """An answer under a stop button after which the page sends requests for so many seconds. bubble: when these bring
     more text."""
