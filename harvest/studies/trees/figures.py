@@ -91,12 +91,18 @@ class TreeFigures:
 
     def _shares(self, k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[str, ...]:
         width = 2 * len(str(self.tree.n)) + 1
-        none = "" if all(map(isnan, low)) else " " * len("[  0, 100]")
+        none = " " * len("[  0, 100]") if self._has_intervals() else ""  # endings stand in the columns of the branches
         found = []
         for count, total, value, bottom, top in zip(k, n, share, low, high):
             interval = f"[{100 * bottom:3.0f},{100 * top:4.0f}]" if not isnan(bottom) else none
             found.append(f"{f'{count}/{total}':>{width}} {format_percent(value):>4} {interval}")
         return tuple(found)
+
+    def _has_intervals(self) -> bool:
+        found, nodes = self.found, range(len(self.tree))
+        ends = [*self._without_certain(found.low, self.tree.parent), *self._without_certain(found.stop_low, nodes)]
+        ends += self._without_certain(self.named.low, self.named.ends.node) if self.named is not None else []
+        return not all(map(isnan, ends))
 
     def captions(self) -> tuple[str, ...]:
         """Return, for each node, a short label for the edge to the node in a diagram, with the mean score and

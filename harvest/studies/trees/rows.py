@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 from typing import Any
 
 from rich.text import Text
@@ -15,6 +14,7 @@ from harvest.studies.trees.words import legend, sentences
 from harvest.tables.drawing.outline import OutlineLine, outline
 from harvest.tables.long_rows import LongRow, interval_cells
 from harvest.tables.study_form import StudyForm
+from harvest.terminal import wrap_lines
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.log.run_folder import Run
 from recordings.trees.document import STUDY_FORMAT, tree_as_json
@@ -149,7 +149,7 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
     """Yield the printed lines of all trees, no wider than `width` unless a single word is. Only the first `turns`
     of conversations are printed; None means all. Notes about all trees come last."""
     for one in trees:
-        for line in wrap(tree_title(one.tree), width):
+        for line in wrap_lines(tree_title(one.tree), width).split("\n"):
             yield _text_line(line, "bold")
         labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
         lines = outline(
@@ -170,7 +170,7 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
 
 def wrap_sentences(sentences: Sequence[str], width: int) -> list[str]:
     """Break each sentence into lines, and indent all but the first line."""
-    return [line for sentence in sentences for line in wrap(sentence, width, subsequent_indent="  ")]
+    return [line for sentence in sentences for line in wrap_lines(sentence, width, hang=2).split("\n")]
 
 
 def _wrapped_lines(sentences: Sequence[str], width: int) -> Iterator[Text]:

@@ -122,6 +122,13 @@ def test_one_topic_is_merged_by_its_words_and_every_share_has_its_interval(
         assert read_back.n == 8
 
 
+def test_counts_of_endings_stand_below_those_of_branches(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = _tree(capsys, str(run), "--system", "A", "--format", "text", "--width", "70")
+    places = {found.end() for line in out.splitlines() if (found := re.search(r" \d+/\d+(?= +\d+%)", line))}
+    assert "■ completed" in out
+    assert len(places) == 1
+
+
 @pytest.mark.parametrize("width", [40, 80, 160])
 @pytest.mark.parametrize("merge", ["exact", "label", "act", "entities", "user=state,system=act"])
 def test_text_fits_its_width_and_names_keys_and_reasons(
