@@ -52,8 +52,13 @@ _UNBROKEN = re.compile(
 _HYPHEN = re.compile(r"(?<![\w.,-])-(?=\.?\d)")
 
 
+def minus_signs(text: str) -> str:
+    """Return text in which the hyphens before figures are minus signs."""
+    return _HYPHEN.sub("−", text)
+
+
 def _typeset(text: str) -> Markup:
-    return _unbroken(_HYPHEN.sub("−", limit_text(text, _LONGEST)[0]))
+    return _unbroken(minus_signs(limit_text(text, _LONGEST)[0]))
 
 
 def _unbroken(text: str) -> Markup:

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from harvest.report import page as report_page
-from harvest.report.blocks import as_blocks
+from harvest.report.blocks import Block, as_blocks
 from harvest.report.transcripts import conversation_body, limit_text
 from harvest.serving.guard import CONTENT_POLICY, Allowed
 from harvest.studies.pairs.conversation_rows import outcome_words
@@ -234,10 +234,19 @@ def _series(looks: Sequence[Look]) -> list[Json]:
             "name": f"{system}, {name}",
             "svg": history_chart(looks, [(system, name)]),
             "words": f"{name} of {system}, audit by audit; the table below has the values",
-            "blocks": as_blocks(history_tables(looks, system, name), f"{name} of {system}, audit by audit"),
+            "blocks": list(
+                map(_set_minus, as_blocks(history_tables(looks, system, name), f"{name} of {system}, audit by audit"))
+            ),
         }
         for system, name in gated
     ]
+
+
+def _set_minus(block: Block) -> Block:
+    if "table" not in block:
+        return block
+    rows = [list(map(report_page.minus_signs, row)) for row in block["table"]["rows"]]
+    return {"table": {**block["table"], "rows": rows}}
 
 
 def _keys(request: Request) -> Sequence[str]:
