@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from tests.support.torture.dependent import autoregressive
-from tests.support.torture.laws import gamma, lognormal
+from tests.support.torture.laws import SCORES, THREE_LEVELS, USEFUL, Answers, Law, beta, fixed, gamma, kinds, lognormal
 from tests.support.torture.study import Floats, Kind, Study
 from tests.support.torture.world import world
 
@@ -115,3 +115,54 @@ def watched_levels(
     times[-1] = factor
     values = (levels * run * times)[..., None] * gamma(4).sample(rng, (systems, topics, trials))
     return Study(values, levels * np.exp(tau**2 / 2) * times)
+
+
+_UNEVEN = ("one topic in 15 fails", "4% of trials fail", "half of trials lost", "rises as it goes", "falls as it goes")
+
+
+@world(
+    "watch, {what} in the audit: {answers}, {law}",
+    "Runs differ by .15 in logits; in the audit, {what}. Topics differ by {law}.",
+    Kind.WATCH,
+    "runs of a watch",
+    [
+        {"what": what, "law": law, "answers": answers}
+        for what in ("nothing changes", *_UNEVEN)
+        for law, answers in (
+            (beta(3, 2), USEFUL),
+            (beta(93, 62), SCORES),
+            (fixed(0.99), USEFUL),
+            (kinds((14 / 15, 0.95), (1 / 15, 0.05)), THREE_LEVELS),
+        )
+    ]
+    + [
+        {"what": "nothing changes but copies", "law": law, "answers": answers, "hidden": "nobody said what is copied"}
+        for law, answers in ((beta(3, 2), USEFUL), (fixed(0.7), SCORES))
+    ],
+    systems=(2, 16),
+    alike=False,
+)
+def uneven_audit(
+    rng: np.random.Generator, topics: int, trials: int, systems: int, what: str, law: Law, answers: Answers
+) -> Study:
+    """An audit that is unlike the blessed runs in some topics or trials only. Copies: in half of the topics of each run
+    a cache gives the first trial again."""
+    base = np.clip(law.sample(rng, (topics,)), 0.005, 0.995)
+    logits = np.log(base / (1 - base)) + 0.15 * rng.standard_normal((systems, 1))
+    factor = np.ones((systems, topics, trials))
+    if what == "one topic in 15 fails":
+        factor[-1, rng.random(topics) < 1 / 15] = 0.0
+    elif what.endswith("as it goes"):
+        factor[-1] *= 2 / 3 + np.linspace(-1, 1, trials) / 3 * (1 if what.startswith("rises") else -1)
+    values = answers.sample(rng, _inverse(logits)[..., None] * factor)
+    if what == "4% of trials fail":
+        values[-1] *= rng.random((topics, trials)) >= 0.04
+        factor[-1] *= 0.96
+    elif what == "half of trials lost":
+        gone = rng.random((topics, trials)) < 0.5
+        gone[:, 0] = False
+        values[-1, gone] = np.nan
+    elif what == "nothing changes but copies":
+        again = (rng.random((systems, topics)) < 0.5)[..., None]
+        values = np.where(again, values[..., :1], values)
+    return Study(values, over_runs(base, 0.15) * factor.mean(axis=-1))

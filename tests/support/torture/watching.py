@@ -29,7 +29,8 @@ def baseline_of(study: Study) -> Baseline:
 def changed(world: World, study: Study) -> list[Said]:
     """The difference of audit and baseline for these topics, over runs like these; the verdict is "same"."""
     truth = float(study.means[-1].mean() - study.means[0].mean())
-    found = difference(baseline_of(study), list(study.values[-1]), matters=MATTERS, level=LEVEL)
+    audit = [topic[~np.isnan(topic)] for topic in study.values[-1]]
+    found = difference(baseline_of(study), audit, matters=MATTERS, level=LEVEL)
     interval = found.interval
     low, high = (interval.low, interval.high) if interval.is_defined else (math.nan, math.nan)
     wrong = found.same and abs(truth) >= MATTERS - 1e-9
