@@ -382,15 +382,6 @@ def too_few_runs_reason(runs: int) -> str:
     return f"{had} not show how much audits differ by themselves"
 
 
-def mean_interval(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
-    """Return the interval of a mean difference of `audits` audits, for these runs alone if the baseline has too few."""
-    level_now = min(max(baseline.mean + value, 0.0), 1.0)
-    slope = max(level_now * (1 - level_now), baseline.slope)
-    apart = baseline.run_effects.difference_distribution(own + baseline.sampling_variance, slope, audits=audits)
-    reach = apart.tail_distance((1 - level) / 2)
-    return value - reach, value + reach
-
-
 def _moments(cells: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
     counts = np.array([len(one) for one in cells], dtype=np.float64)
     if counts.min() == counts.max() > 1:  # at once: simulations of years ask this a million times

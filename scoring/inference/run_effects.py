@@ -37,6 +37,7 @@ _NEAR = 0.1  # below which sizes count alike: half of what moves a mean of .60 b
 _SIZES = np.concatenate([[0.0], np.geomspace(0.01, 2.0, 30)])
 _PRIOR = np.log(np.gradient(_SIZES) / (_SIZES + _NEAR))
 _ROOT = math.sqrt(2)
+_TINY = 1e-300  # so that an impossible size has a logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,15 @@ class RunEffects:
         shared = slope**2 / audits + (self.slope**2 / self.runs if self.runs else 0.0)
         return Mixture(np.sqrt(sampling + np.square(self.sizes) * shared), self.weights)
 
+    def include_audits(self, spread: float, sampling: float, slope: float, *, audits: int) -> "RunEffects":
+        """Return the effects if the means of `audits` audits of one system have a variance of `spread` among them.
+
+        `sampling` is the variance of one audit's mean from its trials, and `slope` is g at the level of the audits.
+        """
+        fit = np.log(np.maximum(self.weights, _TINY)) + _log_likelihood(self.sizes, spread, sampling, slope, audits)
+        weights = np.exp(fit - fit.max())
+        return RunEffects(self.sizes, weights / weights.sum(), self.slope, self.runs)
+
 
 def run_effects(runs: npt.ArrayLike, sampling: float, slope: float) -> RunEffects:
     """Estimate the variation between runs from their means, (B,).
@@ -94,7 +104,12 @@ def run_effects(runs: npt.ArrayLike, sampling: float, slope: float) -> RunEffect
     means = np.asarray(runs, dtype=np.float64)
     if len(means) < FEWEST_RUNS:
         return RunEffects(np.zeros(1), np.ones(1), slope, len(means))
-    variance = sampling + np.square(_SIZES * slope)
-    fit = _PRIOR - (len(means) - 1) / 2 * (np.log(variance) + float(means.var(ddof=1)) / variance)
+    fit = _PRIOR + _log_likelihood(_SIZES, float(means.var(ddof=1)), sampling, slope, len(means))
     weights = np.exp(fit - fit.max())
     return RunEffects(_SIZES, weights / weights.sum(), slope, len(means))
+
+
+def _log_likelihood(sizes: Floats, spread: float, sampling: float, slope: float, runs: int) -> Floats:
+    """Return (S,) log likelihoods of sizes of τ, up to a constant, from the variance between means of runs."""
+    variance = sampling + np.square(sizes * slope)
+    return np.asarray(-(runs - 1) / 2 * (np.log(variance) + spread / variance))

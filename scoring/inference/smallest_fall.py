@@ -26,10 +26,9 @@ from scoring.inference.drift import (
     evidence_levels,
     initial_evidence,
     limits,
-    mean_interval,
     update_evidence,
 )
-from scoring.inference.watched_audit import JudgingRules
+from scoring.inference.watched_audit import JudgingRules, mean_interval
 from scoring.statistics.beta import normal_quantile
 from topics.arrays import Floats
 
@@ -220,7 +219,8 @@ def _is_confirmed(baseline: Baseline, audits: Sequence[Sequence[float]], level: 
                 return True
             values, owns = zip(*gathered, (value, own), strict=True)
             number, mean = len(values), sum(values) / len(values)
-            _, high = mean_interval(baseline, mean, sum(owns) / number**2, level=level, audits=number)
+            spread = float(np.var(values, ddof=1)) if number > 1 else math.nan
+            _, high = mean_interval(baseline, mean, sum(owns) / number**2, level=level, audits=number, spread=spread)
             if high < 0:
                 return True
         raised = evidence >= 1 or (raised and evidence > 0)

@@ -118,10 +118,12 @@ class WatchState:
     def awaits_confirmation(self) -> bool:
         return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
 
-    def update_mean(self, value: float, own: float) -> tuple[float, float, int]:
-        """Return the mean of this audit and the audits behind the evidence, its variance, and the number of audits."""
+    def update_mean(self, value: float, own: float) -> tuple[float, float, int, float]:
+        """Return the mean of this audit and the audits behind the evidence, its variance from trials, the number of
+        audits, and the variance between them, NaN for one."""
         values, variances = zip(*self.gathered, (value, own), strict=True)
-        return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
+        spread = float(np.var(values, ddof=1)) if len(values) > 1 else math.nan
+        return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values), spread
 
     @property
     def change(self) -> float:

@@ -52,6 +52,16 @@ def test_an_audit_at_a_more_variable_level_is_further_away() -> None:
     ).tail_distance(0.025)
 
 
+def test_audits_that_differ_as_the_runs_do_count_like_further_runs() -> None:
+    few = run_effects([0.6, 0.66, 0.57, 0.65], 0.0002, 0.2)
+    spread = float(np.var([0.6, 0.66, 0.57, 0.65], ddof=1))
+    more = run_effects(np.array([0.6, 0.66, 0.57, 0.65] * 2) * math.sqrt(7 / 6) + 5, 0.0002, 0.2)  # the same spread
+    assert few.include_audits(spread, 0.0002, 0.2, audits=5).weights == pytest.approx(more.weights)
+    alike = few.include_audits(0.0, 0.0002, 0.2, audits=5)
+    reaches = [one.difference_distribution(0.0003, 0.2).tail_distance(0.025) for one in (alike, few)]
+    assert reaches[0] < 0.8 * reaches[1]
+
+
 @pytest.mark.parametrize("runs", range(1, FEWEST_RUNS))
 def test_few_runs_do_not_show_how_much_audits_differ(runs: int) -> None:
     mixed = run_effects([0.6, 0.9, 0.3][:runs], 0.0004, 0.2).difference_distribution(0.0009, 0.2)
