@@ -50,6 +50,7 @@ class Listen(Call):
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     when: ConditionOption = ()
+    begins: ConditionOption = ()
 
 
 class Poll(_Call):

@@ -98,7 +98,8 @@ class Inbox:
         """Begin to listen for announcements, if the options name a stream of them."""
         stream = self._poll.listen
         if stream is not None and self._listener is None:
-            self._listener = Listener(self._listen, Condition.parse(stream.when), self._clock, self._poll.every)
+            when, begins = Condition.parse(stream.when), Condition.parse(stream.begins)
+            self._listener = Listener(self._listen, when, begins, self._clock, self._poll.every)
 
     async def close(self) -> None:
         if self._listener is not None:
@@ -116,6 +117,8 @@ class Inbox:
         begun = self._clock.monotonic() - spent
         self._address = ""
         report = SENDING.set(lambda at: None)  # only the user turn counts for the pace
+        if self._listener is not None:
+            self._listener.begun = watch.mark
         try:
             async with asyncio.timeout(max(0.0, self._seconds - spent)):
                 await self._wait(under_way, first, values, keep, begun)
@@ -128,6 +131,8 @@ class Inbox:
             raise _with_answers(fault, under_way) from None
         finally:
             SENDING.reset(report)
+            if self._listener is not None:
+                self._listener.begun = lambda: None
 
     async def take_late(self, values: Values, keep: Callable[[Mapping[str, str | None]], None]) -> list[object]:
         """Return the messages that came after the last reply seemed complete. They must not become a part of the next

@@ -18,14 +18,23 @@ _UNANNOUNCED = 10.0  # seconds after which an open stream is no longer trusted t
 
 
 class Listener(Events):
-    """The announcements of one session. `ask` opens the stream and reads it to its end, and `when` is the condition of
-    events that announce something. `every` is the number of seconds between looks without a stream."""
+    """The announcements of one session. `ask` opens the stream and reads it to its end. `when` is the condition of
+    events that announce something, and `begins` that of events that show a part of a reply before it can be fetched.
+    `every` is the number of seconds between looks without a stream. `begun` is called when a reply begins."""
 
     media_type, partial = "text/event-stream", ""
     is_complete, ends_with_body = False, True
 
-    def __init__(self, ask: Callable[[Events], Awaitable[object]], when: Condition, clock: Clock, every: float) -> None:
-        self._ask, self._when, self._clock, self._every = ask, when, clock, every
+    def __init__(
+        self,
+        ask: Callable[[Events], Awaitable[object]],
+        when: Condition,
+        begins: Condition,
+        clock: Clock,
+        every: float,
+    ) -> None:
+        self._ask, self._when, self._begins, self._clock, self._every = ask, when, begins, clock, every
+        self.begun: Callable[[], object] = lambda: None
         self._announced, self._is_open = asyncio.Event(), False
         self._refused: Denied | None = None
         self._reading = asyncio.create_task(self._listen())
@@ -51,10 +60,12 @@ class Listener(Events):
         """Note an event; every event shows that the stream is open."""
         self._is_open = True
         try:
-            announces = not self._when.terms or self._when.holds(json.loads(data))
+            value = json.loads(data)
         except (ValueError, RecursionError):  # such as `ping`
-            announces = False
-        if announces:
+            return False
+        if self._begins.holds(value):
+            self.begun()
+        elif not self._when.terms or self._when.holds(value):
             self._announced.set()
         return False
 

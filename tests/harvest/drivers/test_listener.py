@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harvest.drivers.registry import build_driver
-from harvest.systems.driver import Denied, Opening, Surroundings, Unanswered
+from harvest.systems.driver import Denied, Opening, Reply, Surroundings, Unanswered
 from tests.servers.local_http import Asked, LocalServer, response, serving
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -34,7 +34,7 @@ class Desk:
             writer.write(response("202 Accepted", "{}"))
             listener = await self.listener
             for part in ("By the mill.", "It is open."):
-                asyncio.get_running_loop().call_later(0.02, self.tell, part, listener)
+                asyncio.get_running_loop().call_later(0.05, self.tell, part, listener)
         else:
             writer.write(response("200 OK", json.dumps({"messages": self.messages})))
 
@@ -49,8 +49,8 @@ def announced(desk: Desk, listener: asyncio.StreamWriter) -> None:
 
 async def converse(
     handler: Callable[[Asked, asyncio.StreamWriter], Any], turns: int = 1, **listen: Any
-) -> tuple[list[str], LocalServer]:
-    """The texts of the replies. Without an announcement, messages would be looked for after `timeout` alone."""
+) -> tuple[list[Reply], LocalServer]:
+    """The replies. Without an announcement, messages would be looked for after `timeout` alone."""
     async with serving(handler) as server:
         poll = {"url": f"{server.url}/look", "each": "$.messages[*]", "id": "$.id", "quiet": 0.3, "every": 30}
         poll["listen"] = {"url": f"{server.url}/listen", **listen}
@@ -58,19 +58,43 @@ async def converse(
         driver = build_driver("http", {**options, "poll": poll}, Surroundings("s", Path()))
         try:
             session = await driver.open(Opening("s", "M002", 1, 1))
-            texts = [(await session.say(f"turn {n}")).turn.answer.text for n in range(turns)]
+            replies = [await session.say(f"turn {n}") for n in range(turns)]
             await session.close()
             await driver.close()
             await server.idle()  # the stream is closed with the session
         finally:
             await driver.close()
-    return texts, server
+    return replies, server
+
+
+def texts(replies: list[Reply]) -> list[str]:
+    return [reply.turn.answer.text for reply in replies]
 
 
 async def test_messages_are_fetched_when_they_are_announced() -> None:
-    texts, server = await converse(Desk(announced), 3)
-    assert texts == ["By the mill.\n\nIt is open."] * 3
+    replies, server = await converse(Desk(announced), 3)
+    assert texts(replies) == ["By the mill.\n\nIt is open."] * 3
     assert [asked.path for asked in server.asked].count("/listen") == 1
+
+
+async def test_an_event_may_show_when_a_reply_begins() -> None:
+    """As Botpress streams text before it is a message."""
+    fetched = 0
+
+    class Streaming(Desk):
+        async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+            nonlocal fetched
+            if asked.path == "/say":
+                listener = await self.listener
+                asyncio.get_running_loop().call_later(0.01, listener.write, b'data: {"delta": "By"}\n\n' * 5)
+            fetched += asked.path == "/look"
+            await super().__call__(asked, writer)
+
+    (reply,), _ = await converse(Streaming(announced), begins="$.delta")
+    assert texts([reply]) == ["By the mill.\n\nIt is open."]
+    assert reply.turn.first_seconds is not None
+    assert reply.turn.first_seconds < reply.turn.pieces[0][0]
+    assert fetched <= 5  # for the receipt, two messages and the silence after them, and not for each piece
 
 
 async def test_events_that_announce_nothing_fetch_nothing() -> None:
@@ -83,7 +107,7 @@ async def test_a_stream_that_breaks_off_loses_no_message() -> None:
     def broken(desk: Desk, listener: asyncio.StreamWriter) -> None:
         listener.close()
 
-    assert (await converse(Desk(broken)))[0] == ["By the mill.\n\nIt is open."]
+    assert texts((await converse(Desk(broken)))[0]) == ["By the mill.\n\nIt is open."]
 
 
 async def test_a_stream_that_is_refused_is_a_fault_of_the_options() -> None:
