@@ -7,7 +7,7 @@ The rules are explicit. An answer is a clarifying question if all of these hold:
    the form of a question (どの年ですか。, 您指的是哪一年). List items that ask count as well.
 2. That sentence is not an offer ("Anything else?", "Kann ich sonst noch helfen?"), a suggestion ("How about Primer?"),
    an invitation ("Let me know if you have other questions."), a question about the service ("Did I answer your
-   question?") or an order for elsewhere ("Select Settings, then Network.").
+   question?") or an instruction to do something elsewhere ("Select Settings, then Network.").
 3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
    sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
    are several films by that name."). If the question asks what was meant, the other sentences may say anything in up

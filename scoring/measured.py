@@ -118,7 +118,7 @@ class Measuring:
             self._unjudged += sum(one.unjudged for one in grounds)
 
     def measured(self, outlines: Outlines, order: Counts) -> Measured:
-        """Return the figures of `outlines`. `order` (n,) has the number of each of them."""
+        """Return the figures of `outlines`. `order` (n,) gives the index of each of them."""
         columns: dict[str, list[Ranked]] = {}
         for name, of in self._parts.items():
             own = np.flatnonzero(outlines.system == outlines.systems.index(name))

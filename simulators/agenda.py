@@ -393,5 +393,5 @@ def _join_texts(request: str, texts: Sequence[str]) -> str:
 
 
 def build(options: Options) -> AgendaUser:
-    """Build the user. Raises InputError if the options word an unknown act."""
+    """Build the user. Raises InputError if the options give words for an unknown act."""
     return AgendaUser(options, phrasebook(options.words, WORDS))

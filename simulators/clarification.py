@@ -168,5 +168,5 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
 
 
 def build(options: Options) -> ClarificationUser:
-    """Build the user. Raises InputError if the options word an unknown act."""
+    """Build the user. Raises InputError if the options give words for an unknown act."""
     return ClarificationUser(options, phrasebook(options.words, WORDS))

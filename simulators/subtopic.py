@@ -191,5 +191,5 @@ def _act_for(subtopic: int, asked: Sequence[int]) -> str:
 
 
 def build(options: Options) -> SubtopicUser:
-    """Build the user. Raises InputError if the options word an unknown act."""
+    """Build the user. Raises InputError if the options give words for an unknown act."""
     return SubtopicUser(options, phrasebook(options.words, WORDS))

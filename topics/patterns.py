@@ -18,7 +18,7 @@ _LONGEST_SEARCHABLE = 200  # times as many positions in a text: the limit for th
 _LONGEST_MATCHABLE = 500  # a match begins at one position, and may cost more there
 _MOST_WAYS_SEARCHED = 300  # from one place; nested repeats have exponentially many
 _LONGEST_FOUND = 300  # characters; matches are quoted in evidence
-_MOST_WAYS_MATCHED = 10_000_000  # some tenths of a second, at worst
+_MOST_WAYS_MATCHED = 10_000_000  # a few tenths of a second, at worst
 
 _ATOM = re.compile(
     r"\\[dDsSwWbBAZntrfv]|\\[^\w]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}"  # escapes; no \1

@@ -1,4 +1,4 @@
-"""Audits played by several workers, of a Dask cluster or of this machine, and the merging of their recordings.
+"""Audits played by several workers, in a Dask cluster or on this machine, and the merging of their recordings.
 
 The audit is divided into shards (`recordings.log.shard`), with one task for each. There are more shards than are
 played at the same time, so that little is lost if a worker dies, and a quick worker plays more shards. Nothing is

@@ -1,4 +1,4 @@
-"""A worker's stint at a run in a store: taking over the run into a local folder, and sending new recordings."""
+"""A worker's stint at a run in a store: copying the run to a local folder, and sending back new recordings."""
 
 import json
 import re

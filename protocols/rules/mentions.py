@@ -1,6 +1,6 @@
 """The URLs of a given kind in an answer, with their positions.
 
-Only the first 10,000 URLs and links in the first million characters are searched. This takes some tenths of a second,
+Only the first 10,000 URLs and links in the first million characters are searched. This takes a few tenths of a second,
 and is far more than a person reads.
 """
 

@@ -98,8 +98,8 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """`sent`: a request is about to go out, to the system, or to the endpoint `to` for words of the user. A request is
-    recorded only if the run has a cap, because only a cap must know of requests that were never answered."""
+    """`sent`: a request is about to go out, to the system, or to the endpoint `to` for the user's words. A request is
+    recorded only if the run has a cap, because only a cap needs to know of requests that were never answered."""
 
     trial_id: str
     attempt: int

@@ -16,8 +16,8 @@ from topics.regular_file import read_blocks, read_bytes
 
 
 def recognise_format(files: Sequence[Path]) -> str:
-    """Return the name of the format of the files, "" if it is not recognised. Topics of iKAT next to its runs belong to
-    the runs. Raises InputError if the files differ, or if they contain no answers."""
+    """Return the name of the format of the files, "" if it is not recognised. iKAT topics next to iKAT runs are read
+    as part of the runs. Raises InputError if the files differ, or if they contain no answers."""
     found = {file: _format_of(file) for file in files}
     names = set(found.values())
     if names == {IKAT.name, TOPICS.name}:

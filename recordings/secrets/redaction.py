@@ -8,8 +8,8 @@ second is for the letters and digits of known secrets and of their encodings, wi
 (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`. A redacted word is still one word, so word counts
 remain valid. Everything takes time linear in the text.
 
-There are two deliberate limits. A secret of fewer than 8 characters is not searched by its value: `test`, `none` and
-`ollama` are keys of local servers and ordinary words, and protect nothing. Compressed exhibits are not opened.
+There are two deliberate limits. A secret of fewer than 8 characters is not searched for by its value: `test`, `none`
+and `ollama` are keys of local servers and ordinary words, and protect nothing. Compressed exhibits are not opened.
 """
 
 import codecs
@@ -53,7 +53,7 @@ def clean_stream(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> 
     return text
 
 
-# Characters a secret must have to be searched by its value.
+# Characters a secret must have to be searched for by its value.
 SHORTEST = 8
 
 # Characters a secret must have to be searched in any mix of upper and lower case.
@@ -112,7 +112,7 @@ class Redactor:
 
     @property
     def known_count(self) -> int:
-        """The number of secrets that are searched by their value."""
+        """The number of secrets that are searched for by their value."""
         return len(self._known)
 
     @property

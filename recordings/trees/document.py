@@ -171,13 +171,13 @@ class _Reader:
     def whole_number(self, value: dict[str, Any], name: str, where: str) -> int:
         found = value.get(name)
         if not isinstance(found, int) or isinstance(found, bool):
-            self.fail(f"{where} has no whole number {name!r}")
+            self.fail(f"{where} has no whole number named {name!r}")
         return found
 
     def whole_numbers(self, value: dict[str, Any], name: str, where: str) -> list[int]:
         found = value.get(name)
         if not isinstance(found, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in found):
-            self.fail(f"{where} has no list of whole numbers {name!r}")
+            self.fail(f"{where} has no list of whole numbers named {name!r}")
         return found
 
     def scope(self, value: dict[str, Any], where: str) -> Scope:

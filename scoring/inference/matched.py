@@ -214,11 +214,11 @@ def factorial_effects(
     level on average. For two factors, the effect is an interaction: how much larger the effect of one factor is at the
     given level of the other factor. Source: F. Yates, The Design and Analysis of Factorial Experiments (1937).
 
-    All combinations ask the same topics and a trial draws the same random numbers in each combination, so effects are
+    All combinations use the same topics, and a trial draws the same random numbers in each combination, so effects are
     differences over matched trials. A trial counts if it has a value in all combinations of the effect.
 
     `cells` are the values of each trial, by combination, and `invalid` are the numbers of trials without a valid
-    attempt. `whole` are the cells together with the lost attempts, which bound the effects; None if nothing was lost.
+    attempt. `whole` holds the cells together with the lost attempts, which bound the effects; None if nothing was lost.
     All other arguments are as for `difference`. Raises ValueError if a combination is missing.
     """
     if not is_crossed(levels, cells):

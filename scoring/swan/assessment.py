@@ -349,7 +349,7 @@ def system_swan(
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:
-        raise ValueError(f"all conversations must be of {system}, but some are of {', '.join(sorted(strange))}")
+        raise ValueError(f"all conversations must be with {system}, but some are with {', '.join(sorted(strange))}")
     each = conversation_wans(own, schema)
     topics = sorted({one.key.topic for one in own})
     parts: dict[str, Wan] = {}

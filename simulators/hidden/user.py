@@ -152,6 +152,6 @@ class HiddenUser(PlanningUser[HiddenMemory]):
 
 
 def build(options: Options) -> HiddenUser:
-    """Build the user. Raises InputError if an act has no words, or if the options word an unknown act."""
+    """Build the user. Raises InputError if an act has no words, or if the options give words for an unknown one."""
     phrasebook = phrase_acts(options.acts, options.words, "user with hidden states")
     return HiddenUser(options.model(), phrasebook, options.latent_class)

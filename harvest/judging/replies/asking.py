@@ -120,7 +120,7 @@ class KeptReplies:
                 check_format(row.get("format"), self._kind.format, place)
                 if (row.get("author"), row.get("version")) != (self._author, self._version):
                     raise RunError(
-                        f"these are replies of {row.get('author')}/{row.get('version')}, not of "
+                        f"these replies are from {row.get('author')}/{row.get('version')}, not from "
                         f"{self._author}/{self._version}",
                         place=place,
                         advice="move the file to another folder",

@@ -137,7 +137,7 @@ class SheetRow:
 
 def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:
     """Yield the rows of a sheet in order. Columns that are not in `columns` are ignored. Columns in `needed` are
-    required. A CSV file may be separated by commas, semicolons or tabs, and may have any line ends. Its encoding
+    required. A CSV file may be separated by commas, semicolons or tabs, and may have any line endings. Its encoding
     is UTF-8, with or without a byte order mark, or UTF-16 with a byte order mark. Raises InputError, with file,
     line and column, for any other file."""
     ending = sheet_ending(path)

@@ -55,7 +55,7 @@ class Endings:
 
     @property
     def signs(self) -> frozenset[str]:
-        """The forms that signal an end on this site. The set is empty until enough turns were seen."""
+        """The forms that signal an end on this site. The set is empty until enough turns have been seen."""
         if self._turns < _FEWEST_TURNS:
             return frozenset()
         counts = self._after if self._turns >= _ENOUGH_TURNS else self._at_once

@@ -179,7 +179,7 @@ def test_groups_share_one_rate_limit(tmp_path: Path) -> None:
     assert times == [2.0 * turn for turn in range(turns)], "a rate limit is not multiplied by the groups"
 
 
-def test_groups_share_the_count_after_which_a_system_is_given_up(tmp_path: Path) -> None:
+def test_groups_share_the_count_after_which_a_system_is_abandoned(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         raise Unanswered("timeout", "")
 
@@ -192,7 +192,7 @@ def test_groups_share_the_count_after_which_a_system_is_given_up(tmp_path: Path)
     assert "5 invalid attempts in a row" in reason
 
 
-def test_one_working_group_keeps_a_system_from_being_given_up(tmp_path: Path) -> None:
+def test_one_working_group_keeps_a_system_from_being_abandoned(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         if opening.system == "A [younger]":
             raise NotSent("http-429", "", retry_after=0.0)

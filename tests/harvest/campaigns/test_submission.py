@@ -133,7 +133,7 @@ def test_an_assistant_that_ends_the_conversation_is_answered_with_the_closing(tm
     assert [one["reason"] for one in events(tmp_path) if one.get("last")] == ["system-ended"] * 2
 
 
-def test_a_track_that_always_fails_is_given_up(tmp_path: Path) -> None:
+def test_a_track_that_always_fails_is_abandoned(tmp_path: Path) -> None:
     server = usersim(faults=dict.fromkeys(range(3, 99), "error before"))
     with pytest.raises(DriverError, match="500"):
         asyncio.run(played(server, tmp_path))

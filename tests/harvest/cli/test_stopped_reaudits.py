@@ -191,7 +191,7 @@ def the_run_of(names: set[str]) -> Path:
     return RUNS / name
 
 
-def test_two_runs_that_begin_in_one_second_have_two_names(tmp_path: Path) -> None:
+def test_two_runs_that_begin_in_the_same_second_have_different_names(tmp_path: Path) -> None:
     now = REAL_CLOCK.now()
     made = [new_dated_run(tmp_path / "runs", now) for _ in range(3)]
     assert [one.name.removeprefix(made[0].name) for one in made] == ["", "-2", "-3"]

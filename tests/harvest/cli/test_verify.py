@@ -354,7 +354,7 @@ def test_missing_items_are_reported_once(here: Path, capsys: pytest.CaptureFixtu
     assert "no file of events is here" not in told, told
 
 
-def test_a_copy_of_a_report_and_its_runs_is_checked_against_the_copy(
+def test_a_copied_report_is_checked_against_its_copied_runs(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Path(shutil.copytree(made / "small", tmp_path / "copy" / "small"))  # the first one is still there

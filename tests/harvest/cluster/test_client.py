@@ -45,7 +45,7 @@ def listening(says: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("says", [b"", b"SSH-2.0-OpenSSH_9.2p1\r\n"], ids=["nothing", "a greeting of its own"])
-def test_a_server_that_is_not_a_scheduler_is_given_up(says: bytes) -> None:
+def test_a_server_that_is_not_a_scheduler_is_abandoned(says: bytes) -> None:
     before = set(threading.enumerate())
     with listening(says) as address:
         said = f"there is no Dask scheduler at {address}: the program that listens there is not one"

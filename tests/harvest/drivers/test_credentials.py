@@ -238,7 +238,7 @@ async def test_a_token_server_that_is_down_or_slow_is_named(tmp_path: Path, monk
     assert chat.truth == {}
 
 
-async def test_a_session_that_is_given_up_leaves_the_token_to_the_others(tmp_path: Path) -> None:
+async def test_a_session_that_is_abandoned_leaves_the_token_to_the_others(tmp_path: Path) -> None:
     chat = GuardedChat(pause=0.3)
     async with guarded(chat, tmp_path) as built:
         driver = built.build()

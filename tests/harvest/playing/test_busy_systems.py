@@ -29,7 +29,7 @@ systems:
 
 
 @pytest.mark.parametrize(("concurrency", "trials"), [(1, 1), (20, 6)])
-def test_a_busy_system_is_given_up_with_invalid_trials_and_the_same_command_plays_them_later(
+def test_a_busy_system_is_abandoned_with_invalid_trials_and_the_same_command_plays_them_later(
     tmp_path: Path, concurrency: int, trials: int
 ) -> None:
     statuses = [429]

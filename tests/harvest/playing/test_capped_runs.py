@@ -256,7 +256,7 @@ arms: {plain: {}, thanks: {wording: {politeness: 1}}}
 """
 
 
-def test_sessions_arms_and_numbers_of_trials_continue_with_a_larger_cap_as_if_there_had_been_none(here: Path) -> None:
+def test_a_larger_cap_continues_sessions_arms_and_trial_numbers_as_in_an_uncapped_run(here: Path) -> None:
     Path("audit.yaml").write_text(DESIGNS)
     rounds = []
     for turns in (70, 100, 130):

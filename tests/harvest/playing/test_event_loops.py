@@ -107,7 +107,7 @@ async def test_aplay_does_not_block_the_loop_and_can_be_cancelled(tmp_path: Path
     assert len((await harvest.aplay(audit, tmp_path / "run")).finished) == 6
 
 
-async def test_an_error_of_the_audit_is_raised_as_in_a_script(tmp_path: Path) -> None:
+async def test_an_error_in_the_audit_is_raised_as_in_a_script(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         harvest.play("no-such-audit.yaml", tmp_path / "run")
     harvest.play(harvest.load_audit("demo", only=("M001",), trials=1), tmp_path / "run")

@@ -228,7 +228,7 @@ def test_an_empty_answer_is_an_answer_too(tmp_path: Path) -> None:
     assert all(c.valid and c.label(1) == "x" for c in run.conversations)
 
 
-def test_a_system_that_denies_everything_is_given_up_at_once(tmp_path: Path) -> None:
+def test_a_system_that_denies_everything_is_abandoned_at_once(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         raise Denied("http-401", "wrong key")
 
@@ -241,7 +241,7 @@ def test_a_system_that_denies_everything_is_given_up_at_once(tmp_path: Path) -> 
     assert "http-401" in reason
 
 
-def test_a_system_is_given_up_after_too_many_invalid_attempts_in_a_row(tmp_path: Path) -> None:
+def test_a_system_is_abandoned_after_too_many_invalid_attempts_in_a_row(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         raise Unanswered("timeout", "")
 
@@ -518,7 +518,7 @@ def test_slowing_down_after_complaints_is_reported_each_time_the_gap_has_doubled
 
 @pytest.mark.parametrize("retry_after", [None, 0.0, 20.0, 120.0, 3600.0])
 @pytest.mark.parametrize("concurrency", [1, 20])
-def test_a_system_that_only_complains_is_given_up_within_five_minutes(
+def test_a_system_that_only_complains_is_abandoned_within_five_minutes(
     tmp_path: Path, concurrency: int, retry_after: float | None
 ) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:

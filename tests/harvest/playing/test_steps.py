@@ -51,7 +51,7 @@ def test_no_system_is_more_than_a_trial_ahead_and_every_sitting_is_played(
         assert all(one <= other for one, other in pairwise(own))
 
 
-async def test_a_system_that_is_given_up_delays_nobody() -> None:
+async def test_a_system_that_is_abandoned_delays_nobody() -> None:
     steps = Steps({"quick": _queue([1, 2, 3]), "dead": _queue([1, 1, 1])})
     assert (await steps.next_sitting("quick")) is not None
     assert (await steps.next_sitting("quick")) is not None

@@ -137,7 +137,7 @@ def test_the_arrow_keys_take_both_to_the_next_trial(browser: Browser, report: tu
         assert window.evaluate("location.hash") == "#topic=M001&system=A&trial=2&beside=B"
 
 
-def test_a_block_of_the_flow_leads_where_its_line_of_the_list_leads(
+def test_a_block_of_the_flow_links_to_the_same_place_as_its_line_in_the_list(
     browser: Browser, report: tuple[Report, Path]
 ) -> None:
     made, file = report

@@ -192,7 +192,7 @@ def test_a_system_that_only_complains_is_not_asked_after_its_limit(longest: floa
 
 
 @pytest.mark.parametrize("spacing", [60.0, 300.0])
-def test_a_system_with_a_low_rate_is_asked_several_times_before_it_is_given_up(spacing: float) -> None:
+def test_a_system_with_a_low_rate_is_asked_several_times_before_it_is_abandoned(spacing: float) -> None:
     time = Stepped()
     session = Failing(time, [NotSent("http-429", retry_after=1.0) for _ in range(100)])
     gate = Gate(spacing, time.clock, busy=BusyTracker(240.0, time.clock, spacing=spacing))
@@ -230,7 +230,7 @@ def test_an_answer_resets_the_count_of_complaints(answers_after: float) -> None:
     assert len(told) == 3, "each time anew"
 
 
-def test_nothing_is_given_up_while_a_sent_turn_may_still_be_answered() -> None:
+def test_nothing_is_abandoned_while_a_sent_turn_may_still_be_answered() -> None:
     time = Stepped()
     slow, other = Failing(time, [], 290.0), Failing(time, [NotSent("http-429", retry_after=50.0) for _ in range(6)])
     gate = Gate(0.0, time.clock)
@@ -348,7 +348,7 @@ def test_one_turn_is_not_retried_for_longer_than_a_busy_system_is_waited_for() -
 
 
 @pytest.mark.parametrize("asked_for", [999_999_999.0, 3600.0, 1e300])
-def test_a_system_that_asks_for_a_pause_of_hours_is_given_up_at_once(asked_for: float) -> None:
+def test_a_system_that_asks_for_a_pause_of_hours_is_abandoned_at_once(asked_for: float) -> None:
     session = Failing(Stepped(), [NotSent("http-429", retry_after=asked_for)])
     clock, limits = session.time.clock, Limits()
     gate = Gate(0.0, clock, busy=BusyTracker(limits.busy_timeout, clock))

@@ -160,7 +160,7 @@ async def test_the_request_follows_the_options() -> None:
     }
 
 
-async def test_an_endpoint_that_only_complains_is_given_up_and_this_is_reported() -> None:
+async def test_an_endpoint_that_only_complains_is_abandoned_and_this_is_reported() -> None:
     told: list[tuple[str, str]] = []
     async with serving(saying(response("429 Too Many Requests", ""))) as server:
         given = {"base_url": server.url, "model": "m1", "retries": 20, "retry_wait": 0.1, "busy_timeout": 1}

@@ -64,7 +64,7 @@ WHOLE: dict[str, Any] = {  # the conversation is q, a, q2, a2
 @pytest.mark.parametrize("how", ["lines", "list"])
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("shape", WHOLE)
-def test_a_record_is_one_conversation_by_the_list_that_contains_the_others(
+def test_the_outermost_list_decides_which_records_are_one_conversation(
     tmp_path: Path, shape: str, count: int, how: str
 ) -> None:
     found = read(tmp_path, [{"id": f"r{i}", **WHOLE[shape]} for i in range(count)], how)

@@ -83,9 +83,12 @@ def test_a_text_in_place_of_a_path_is_recognised_in_a_few_words() -> None:
         (lambda value: value.update(format="harvest-run/1"), "not a file of trees"),
         (lambda value: value.update(trees={}), "the document has no list of objects 'trees'"),
         (lambda value: value["trees"][0].pop("merge"), r"trees\[0\] has no text 'merge'"),
-        (lambda value: value["trees"][0]["scope"].update(invalid="1"), r"scope has no whole number 'invalid'"),
+        (lambda value: value["trees"][0]["scope"].update(invalid="1"), r"scope has no whole number named 'invalid'"),
         (lambda value: value["trees"][0]["nodes"][2].update(parent=7), "a node's parent must come before it"),
-        (lambda value: value["trees"][0]["nodes"][2].update(visits=True), r"nodes\[2\] has no whole number 'visits'"),
+        (
+            lambda value: value["trees"][0]["nodes"][2].update(visits=True),
+            r"nodes\[2\] has no whole number named 'visits'",
+        ),
         (lambda value: value["trees"][0]["nodes"][1].update(visits=2**70), "trees"),
         (lambda value: value["trees"][0]["nodes"][1].update(endings=[1]), "one number for each of the 2 outcomes"),
         (lambda value: value["trees"][0]["nodes"][1].update(texts=["zz"]), "12 hex digits"),
@@ -96,7 +99,7 @@ def test_a_text_in_place_of_a_path_is_recognised_in_a_few_words() -> None:
         (lambda value: value["trees"][0]["trials"][0].update(end=99), "ends at a node that does not exist"),
         (lambda value: value["trees"][0]["trials"][0].update(outcome="left"), "the outcomes are breakdown, completed"),
         (lambda value: value["trees"][0]["trials"][0].update(outcome="breakdown"), "endings must count the trials"),
-        (lambda value: value["trees"][0].pop("trials"), "has no list of whole numbers 'ends'"),
+        (lambda value: value["trees"][0].pop("trials"), "has no list of whole numbers named 'ends'"),
         (lambda value: value["trees"][0].update(nodes=[], symbols=[], trials=[]), "node 0 must be the root"),
     ],
 )

@@ -204,7 +204,7 @@ def test_too_few_people_for_an_order_are_reported_with_the_needed_number() -> No
     assert alike.verdict == "undecided"
 
 
-def test_one_system_or_no_score_has_no_ranking_and_scores_without_a_common_system_no_p() -> None:
+def test_one_system_or_no_score_has_no_ranking_and_scores_without_a_common_system_have_no_p() -> None:
     rng = np.random.default_rng(1)
     real, simulated = people(rng, 20, (0.5,), "a"), people(rng, 20, (0.5,), "b")
     assert ranking_floor(real, simulated, rng) is None

@@ -296,7 +296,7 @@ def test_a_system_without_conversations_is_undefined() -> None:
     found = system_swan("S", [], SCHEMA)
     assert math.isnan(found.pooled.value)
     assert found.sessions.n == 0
-    with pytest.raises(ValueError, match="conversations must be of R, but some are of S"):
+    with pytest.raises(ValueError, match="conversations must be with R, but some are with S"):
         system_swan("R", [assess(TALK, SCHEMA)], SCHEMA)
 
 

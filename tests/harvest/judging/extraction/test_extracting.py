@@ -531,7 +531,7 @@ async def test_a_layer_that_was_changed_by_hand_is_refused_with_file_and_line(
     [
         ('{"format":"harvest-extraction/9"}\n', "harvest-extraction/1 and its minor versions"),
         ("not json\n", "not valid JSON"),
-        ('{"format":"harvest-extraction/1","author":"m2","version":"1"}\n', "these are replies of m2/1"),
+        ('{"format":"harvest-extraction/1","author":"m2","version":"1"}\n', "these replies are from m2/1"),
         ('{"format":"harvest-extraction/1","author":"m1","version":"@"}\n{"key":1}\n', "a reply must have 'key'"),
     ],
 )

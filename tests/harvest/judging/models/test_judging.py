@@ -184,7 +184,7 @@ async def test_an_invalid_verdict_leaves_the_item_visibly_unjudged(
     assert not any(one.unjudged for one in models(run)[-1].judgments)
 
 
-async def test_an_unreachable_endpoint_is_given_up_after_ten_failures(run: Path) -> None:
+async def test_an_unreachable_endpoint_is_abandoned_after_ten_failures(run: Path) -> None:
     code, told, asked = await judged(
         replying(lambda asked: response("503 Service Unavailable", "{}")), run, criteria=["Correctness"],
         endpoint={"concurrency": 1},

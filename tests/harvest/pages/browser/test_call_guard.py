@@ -87,7 +87,7 @@ def test_the_news_of_a_closed_page_may_come_a_second_after_the_error_it_causes(
     assert guarded(ends) == (seconds, reason)
 
 
-def test_cleaning_up_is_given_up_after_five_seconds() -> None:
+def test_cleaning_up_is_abandoned_after_five_seconds() -> None:
     stepped = Stepped()
     stepped.run(ignore_errors(silent()))
     assert stepped.seconds == 5

@@ -78,7 +78,7 @@ async def test_an_expired_log_in_must_be_renewed_and_not_made_for_the_first_time
     assert "log in once by hand" not in fault.detail
 
 
-async def test_a_program_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
+async def test_a_program_that_never_answers_is_abandoned_and_ended(tmp_path: Path) -> None:
     started: list[int] = []
 
     async def watched() -> None:

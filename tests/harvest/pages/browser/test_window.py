@@ -146,7 +146,7 @@ async def test_a_crashed_page_is_reported_at_once_and_its_browser_continues(brow
         assert (await look(window)).root.text == "y"
 
 
-async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser) -> None:
+async def test_a_page_that_hangs_is_abandoned_and_closed(browser: Browser) -> None:
     async with showing(
         browser, "<button id=b onclick='setTimeout(() => { for (;;); }, 50)'>b</button>", limits=Limits(call=1.0)
     ) as window:

@@ -230,7 +230,7 @@ def test_without_words_there_is_no_answer_and_after_half_a_minute_without_activi
     assert not completion.is_silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
 
 
-def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_unless_something_is_pending() -> None:
+def test_a_turn_that_seems_to_have_failed_is_abandoned_sooner_unless_something_is_pending() -> None:
     completion = Completion()
     assert not completion.is_silent(Simulated([]).sample(7.9), failed=True)
     assert completion.is_silent(Simulated([]).sample(8.0), failed=True)
@@ -359,7 +359,7 @@ def test_short_requests_after_the_stop_button_teach_nothing() -> None:
     assert known.trails == 0
 
 
-def test_a_sign_that_sometimes_sticks_is_neither_trusted_for_ever_nor_given_up() -> None:
+def test_a_sign_that_sometimes_sticks_is_neither_trusted_for_ever_nor_abandoned() -> None:
     known = Experience()
     for _ in range(3):
         finished(known, "animation", "network")

@@ -199,7 +199,7 @@ def test_the_text_at_the_time_limit_is_kept() -> None:
 # Nothing comes.
 
 
-def test_a_page_that_stays_silent_is_given_up_after_half_a_minute() -> None:
+def test_a_page_that_stays_silent_is_abandoned_after_half_a_minute() -> None:
     page = ScriptedPage()
     found = awaited(page)
     assert (found.turn.text, found.why) == ("", "no-reply")
@@ -370,7 +370,7 @@ def test_a_page_that_is_reloaded_and_then_stays_silent_is_distinguished() -> Non
     assert page.time.seconds == about(0.5 + 30)
 
 
-def test_a_page_that_reloads_for_ever_is_given_up() -> None:
+def test_a_page_that_reloads_for_ever_is_abandoned() -> None:
     page = ScriptedPage(documents=[0.5] * 9)
     with pytest.raises(Unanswered, match="page-reloaded: the page kept reloading"):
         awaited(page)

@@ -69,7 +69,7 @@ def planted(tmp_path: Path, *addresses: Sequence[Sequence[str]], **options: int)
     return study_sources(gather_runs([run], {"replications": 200}))
 
 
-def test_shares_are_counted_by_hand(tmp_path: Path) -> None:
+def test_shares_match_a_count_by_hand(tmp_path: Path) -> None:
     a, b, c = "https://a.example/1", "https://www.a.example/2", "https://b.example/"
     found = planted(tmp_path, [[a, b], [c]], [[a], []], [[c], [c]], [[], []])
     (one,) = found.columns[0].systems

@@ -71,7 +71,7 @@ def test_answers_that_speak_to_a_model_are_counted(answer: str, signs: int, orde
         "Our system: open on Mondays.",
     ],
 )
-def test_answers_to_a_person_are_not(answer: str) -> None:
+def test_answers_to_a_person_are_not_flagged(answer: str) -> None:
     assert list(odd_users([conversation(1, "x", DONE, answer=answer)])) == []
 
 
