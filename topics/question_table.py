@@ -51,7 +51,8 @@ def read_questions(path: str | PathLike[str]) -> TopicSet:
     where = Place.of(path).path
     text = decode_table(read_bytes(path, "a table of questions", largest=LARGEST), where, "a table of questions as CSV")
     value = _read_rows(text, where, _Unkept())
-    value["name"] = _set_name(path)
+    stem = "-".join(re.findall(r"\w+", Path(path).stem))[:40]  # hyphens for what a name cannot have
+    value["name"] = stem if stem and not name_fault(stem, ID_SIGNS) else "questions"
 
     @cache
     def places() -> Marks:
@@ -186,12 +187,6 @@ def _translations(given: _Given, path: str) -> Iterator[tuple[str, str, Cell]]:
             continue
         if language or of_row is not None:
             yield name, language or (of_row.text if of_row is not None else ""), cell
-
-
-def _set_name(path: str | PathLike[str]) -> str:
-    """Return the name of a set in a file: the file's, with hyphens for what a name cannot have."""
-    stem = "-".join(re.findall(r"\w+", Path(path).stem))[:40]
-    return stem if stem and not name_fault(stem, ID_SIGNS) else "questions"
 
 
 def _error(path: str, cell: Cell, what: str, *, allowed: str = "", advice: str = "") -> InputError:

@@ -22,7 +22,7 @@ from simulators import markov
 from simulators.user import Observation, Scenario, Streams
 from simulators.wrappers import reformulating
 from simulators.wrappers.paraphrasing import paraphrase
-from simulators.wrappers.reformulations import REFORMULATIONS
+from simulators.wrappers.reformulating import REFORMULATIONS
 from topics.library import load_topics
 
 RATES = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -52,7 +52,10 @@ def fairness_columns(
         whole = slots.cumulate_turns(here)
         here, known = whole, whole if known is here else slots.cumulate_turns(known)
     achieved, certain = here / count[:, None], known / count[:, None]
-    unsure = _uncertain_rows(certain)
+    # The groups of some entities are unknown in rows whose sum differs from 1 in nine decimals.
+    near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _NEGLIGIBLE)
+    below = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
+    unsure: Counts = near[np.array(below, dtype=bool)]
     rows, which = np.unique(certain[unsure], axis=0, return_inverse=True)
     found = []
     for name in divergence_names(attribute, settings):
@@ -66,14 +69,6 @@ def fairness_columns(
             worst, best = slots.mean_by_conversation(least), slots.mean_by_conversation(most)
         found.append(FairnessColumns(name, value, worst, best))
     return tuple(found)
-
-
-def _uncertain_rows(certain: Floats) -> Counts:
-    """Return the rows whose sum differs from 1 in nine decimals because the groups of some entities are unknown."""
-    near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _NEGLIGIBLE)
-    kept = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
-    unsure: Counts = near[np.array(kept, dtype=bool)]
-    return unsure
 
 
 def combine_columns(values: Mapping[str, Floats], weights: Mapping[str, float], n: int) -> Floats:

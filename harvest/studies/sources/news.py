@@ -66,7 +66,8 @@ def find_news(
             place=Place(str(earlier.runs[0].path)),
             allowed=", ".join(of_before) or "none: it has no valid trial",
         )
-    topics = _same_topics(gathered, earlier)
+    words = {topic.id: topic for topic in earlier.material.topics.topics}
+    topics = frozenset(topic.id for topic in gathered.material.topics.topics if words.get(topic.id) == topic)
     now = citing_systems(gathered, tuple(shared), columns, gathered.settings)
     before = citing_systems(earlier, tuple(shared.values()), columns, gathered.settings)
     return tuple(
@@ -82,11 +83,6 @@ def refuse_same_run(runs: Sequence[Run], earlier: Run) -> None:
         raise InputError(
             "a run is not new since itself", place=Place(str(earlier.path)), advice="give an earlier run with --since"
         )
-
-
-def _same_topics(gathered: Gathered, earlier: Gathered) -> frozenset[str]:
-    words = {topic.id: topic for topic in earlier.material.topics.topics}
-    return frozenset(topic.id for topic in gathered.material.topics.topics if words.get(topic.id) == topic)
 
 
 def _within(one: CitingSystem, topics: frozenset[str]) -> CitingSystem:

@@ -16,7 +16,7 @@ from simulators.reasons import FRUSTRATED, MEANING, PATIENCE, SATISFIED
 from simulators.registry import build_users
 from simulators.user import EnumerableUser, Observation, Scenario, State, Streams, User
 from simulators.wrappers import reformulating
-from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options
+from simulators.wrappers.reformulating import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 from topics.document import parse_document
 from topics.errors import InputError
