@@ -11,16 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from harvest.audits import audit_file
+from harvest.audits import audit_file, probes, sent_files
 from harvest.audits.arms import Arm, read_arms
 from harvest.audits.caps import read_caps
 from harvest.audits.design import Design, read_design
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
-from harvest.audits.probes import check_harm, check_sessions
 from harvest.audits.scoring_section import Threshold
-from harvest.audits.sent_files import check_sent_files
 from harvest.audits.system import System, check_session_turns, read_systems, set_pace
 from harvest.drivers.registry import build_driver, driver_files, options_model
 from harvest.systems.driver import Driver, Surroundings
@@ -366,7 +364,7 @@ def _build_drivers(audit: Audit) -> None:
     with document.add_place(("protocol",)):
         for protocol in audit.protocols:
             audit.endpoints.check(protocol)
-    check_harm(document, audit.harm, audit.protocols)
+    probes.check_harm(document, audit.harm, audit.protocols)
     for system in audit.doors:
         driver = audit.drivers[system.name] = audit.build(system)
         missing = sorted(need for need in audit.protocol.needs if not getattr(driver.capabilities, need, False))
@@ -377,8 +375,8 @@ def _build_drivers(audit: Audit) -> None:
                 f"{system.driver!r} does not support",
                 advice="choose another driver, or a protocol that does not need it",
             )
-    check_sent_files(document, audit.systems, audit.drivers, audit.protocol, audit.topics.topics)
+    sent_files.check_sent_files(document, audit.systems, audit.drivers, audit.protocol, audit.topics.topics)
     if not audit.topics.topics:
         raise InputError("the audit has no topics to play", place=Place(document.path))
-    check_sessions(document, audit.systems, audit.drivers, audit.protocols)
+    probes.check_sessions(document, audit.systems, audit.drivers, audit.protocols)
     check_session_turns(document, audit.systems, audit.protocol, audit.topics.topics)

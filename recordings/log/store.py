@@ -26,12 +26,11 @@ from recordings.files.evidence import fsync_folder, inner_folder, refuse_links, 
 from recordings.files.json_text import encode_document, encode_line
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now
+from recordings.log import continuation, inventory
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import Chain, declare_chains
-from recordings.log.continuation import extend_header, refuse_differences
 from recordings.log.exhibits import keep_exhibits
 from recordings.log.header import Header, read_header, software
-from recordings.log.inventory import CHAINED, begin_inventory
 from recordings.log.journal import Journal
 from recordings.log.own_loop import LONG
 from recordings.secrets.redaction import Redactor, count_marks
@@ -132,8 +131,8 @@ class RunWriter:
             check(redactor)
             if header is not None:
                 header = _redact_header(header, redactor)
-                refuse_differences(recorded, header, run)
-                now = extend_header(recorded, header, stamp(clock()))
+                continuation.refuse_differences(recorded, header, run)
+                now = continuation.extend_header(recorded, header, stamp(clock()))
                 if now is not recorded:
                     _save(run, now)
                     recorded = now
@@ -165,7 +164,7 @@ class RunWriter:
         remove_leftovers(run)
         for folder in list_entries(run, "evidence", "??"):
             remove_leftovers(folder)
-        begin_inventory(run)
+        inventory.begin_inventory(run)
         numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
         for number in count(max(numbers, default=0) + 1):
             worker = f"{name}-{number:06d}" if name else f"{number:06d}"
@@ -184,7 +183,7 @@ class RunWriter:
             "pid": os.getpid(),
             "at": stamp(clock()),
             "software": software(),
-            CHAINED: CHAIN_FORMAT,
+            inventory.CHAINED: CHAIN_FORMAT,
         }
         journal.chain = chain
         journal.write(encode_line(opening))

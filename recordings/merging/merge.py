@@ -23,10 +23,8 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import TABLE
 from recordings.judged.judgments import read_layers
-from recordings.log.caps import prevented_trials, standings
-from recordings.log.continuation import differences, united_topics
+from recordings.log import caps, continuation, header_faults
 from recordings.log.header import Header
-from recordings.log.header_faults import PART
 from recordings.log.noted import NotedFinding, add_findings, findings_in_header
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import (
@@ -102,7 +100,7 @@ def merge(
         runs.append(run)
         damaged += files
     header = _unite_headers([run.header for run in runs], [run.path for run in runs], saved=salvage)
-    prevented = prevented_trials(one for run in runs for one in standings(run.header, run.attempts))
+    prevented = caps.prevented_trials(one for run in runs for one in caps.standings(run.header, run.attempts))
     finished = chain.from_iterable(run.finished for run in runs)
     missing = missing_of_shards(header.parts, header, finished, prevented)
     gold = gold_difference(runs)
@@ -290,7 +288,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
     """Unite the headers of the runs, or raise RunError with their differences. `saved` is True if the runs were
     salvaged; a single salvaged shard remains a shard and can be continued."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
-        changed = differences(one, two)
+        changed = continuation.differences(one, two)
         if changed:
             raise RunError(
                 f"{first} and {second} were recorded with different settings:\n"
@@ -305,14 +303,14 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
             own = [part for part in header.parts if isinstance(part, dict)]
         else:
             value = header.as_json()
-            own = [{key: value[key] for key in PART}]
+            own = [{key: value[key] for key in header_faults.PART}]
         parts |= {canonical_json(part): part for part in own}
     ordered = [parts[text] for text in sorted(parts, key=lambda text: (str(parts[text]["created_at"]), text))]
     united = headers[0]
     for header in headers[1:]:
         united = replace(
             united,
-            topics=united_topics(united, header, keep_order=False),
+            topics=continuation.united_topics(united, header, keep_order=False),
             systems=_unite_mappings(united.systems, header.systems),
             hashes={
                 "protocol": united.hashes.get("protocol", ""),

@@ -16,11 +16,9 @@ from types import MappingProxyType
 from typing import Final
 
 from protocols.question_words import REQUESTS
-from simulators.llm import likeness
+from simulators.llm import likeness, prompting, voices
 from simulators.llm.acceptance import normalise_letters
 from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_patterns
-from simulators.llm.prompting import contains_sign
-from simulators.llm.voices import ASSISTANT, gives_order_to_model
 from topics.languages import language_of
 from topics.late_pattern import lazy_pattern
 
@@ -132,7 +130,7 @@ class UserTurn:
         before = _words_of((*self.granted_words, *(words for words, _ in self.earlier)))
         if any(_says_part_of_order(tuple(said.split()), words, before) for words in ordered):
             return True
-        if not (gives_order_to_model(answer) or contains_sign(answer)):
+        if not (voices.gives_order_to_model(answer) or prompting.contains_sign(answer)):
             return False
         if not self.intended:
             return bool(self.need) and self.copies_answer()
@@ -280,7 +278,7 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
             "it does what the system's last answer ordered a model to do, or says the words given there",
         ),
         "assistant": (
-            lambda turn: turn.adds_pattern(SERVES) or turn.adds_pattern(ASSISTANT),
+            lambda turn: turn.adds_pattern(SERVES) or turn.adds_pattern(voices.ASSISTANT),
             "an assistant's voice: it offers, recommends or delivers",
         ),
         "language": (UserTurn.is_in_other_language, "another language or script than the policy's words"),

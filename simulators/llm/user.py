@@ -23,16 +23,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from protocols.answer import Exchange
 from protocols.route import Choice, Say, Stop
+from simulators import moves, promises, scripted
 from simulators.llm import prompting
 from simulators.llm.acceptance import ExpectedTurn, asked_form, refusal_reason, strip_reasoning
 from simulators.llm.prompting import Signs
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
-from simulators.moves import check_traits
 from simulators.outside import SourceError, take_sample
 from simulators.phrasing import Template, fill_template
-from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
-from simulators.scripted import add_choice
 from simulators.user import Observation, Scenario, State, Streams, User
 from simulators.wrappers.persona import find_cue
 from simulators.wrappers.wrapped import find_innermost, judged_phrases
@@ -133,9 +131,9 @@ class WordedUser:
         persona = self._persona(scenario.topic, traits.pop("persona", None))
         inside = None
         if self.inner is not None:
-            inside = initial_state(self.inner, replace(scenario, traits=traits), rng.inside("llm"))
+            inside = promises.initial_state(self.inner, replace(scenario, traits=traits), rng.inside("llm"))
         else:
-            check_traits(scenario, ("persona",), "free llm")
+            moves.check_traits(scenario, ("persona",), "free llm")
         nonce = "" if self.inner is not None else "".join(rng(rng.own("llm", "sign")).choice(list(_NONCE), 6))
         return WordedMemory(topic_for_user(scenario.topic), persona, inside, nonce=nonce)
 
@@ -152,8 +150,8 @@ class WordedUser:
         heard = _add_answer(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._respond_freely(heard, rng)
-        action, after = next_action(self.inner, heard.inner, observation, rng.inside("llm"))
-        action = add_choice(self.inner, heard.inner, observation, action)
+        action, after = promises.next_action(self.inner, heard.inner, observation, rng.inside("llm"))
+        action = scripted.add_choice(self.inner, heard.inner, observation, action)
         heard = replace(heard, inner=after)
         if isinstance(action, Stop):
             return action, replace(heard, over=True)

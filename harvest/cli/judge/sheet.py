@@ -9,13 +9,10 @@ from harvest.cli.judge import options
 from harvest.cli.judge.serving import check_author, criterion_rows, print_judged
 from harvest.cli.parameters import PathArgument, ShortHelp, WholeNumberRange, check_output_file
 from harvest.judging.serving.page_words import load_words
-from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
-from harvest.judging.sheets.annotated_tasks import is_export, read_tasks
+from harvest.judging.sheets import adjudication, annotated_tasks, annotators, sheet_file
 from harvest.judging.sheets.annotation_sheet import question_text, write_sheet
-from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
 from harvest.judging.sheets.asked_rows import Draw, assess_run
 from harvest.judging.sheets.filled_sheet import FilledSheet, judge_rows, read_sheet
-from harvest.judging.sheets.sheet_file import sheet_ending
 from harvest.terminal import print_message
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import Layer, read_layers, write_layer
@@ -97,7 +94,7 @@ def command(
         raise InputError("--author and --version can only be used with --import")
     options.refuse_draw(adjudicate, sample, topics)
     author = check_author(author)
-    exported = filled is not None and is_export(filled)
+    exported = filled is not None and annotated_tasks.is_export(filled)
     if exported and author:
         raise InputError("--author has no effect: this file names its annotators", advice="leave out --author")
     if filled is not None and not author and not exported:
@@ -110,7 +107,9 @@ def command(
     elif filled is not None:
         assessed = assess_run(run, recorded, criteria, nuggets=nuggets)
         if exported:
-            by_author = {check_author(name): rows for name, rows in read_tasks(filled, assessed).items() if rows}
+            by_author = {
+                check_author(name): rows for name, rows in annotated_tasks.read_tasks(filled, assessed).items() if rows
+            }
             if not by_author:
                 raise InputError("this file has no judgments", place=Place.of(filled))
             sheets = {
@@ -137,7 +136,7 @@ def _export_sheet(
     adjudicate: bool,
     language: str,
 ) -> None:
-    sheet_ending(sheet)
+    sheet_file.sheet_ending(sheet)
     words = load_words(language, schema)
     check_output_file(sheet, replace=force, other="choose another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
@@ -145,12 +144,12 @@ def _export_sheet(
     texts = {one.name: question_text(words.question(one), words.values(one)) for one in schema}
     rows = [{**row, "question": texts[row["criterion"]]} for row in rows]
     if adjudicate:
-        rows = list(disputed_rows(rows, read_layers(run)))
+        rows = list(adjudication.disputed_rows(rows, read_layers(run)))
         if not rows:
             raise InputError(
                 "there is nothing to adjudicate: no two people judged an item differently by these criteria"
             )
-        write_sheet(rows, sheet, ADJUDICATION_COLUMNS)
+        write_sheet(rows, sheet, adjudication.ADJUDICATION_COLUMNS)
         told = (
             f"{pluralize(len(rows), 'row')} on which people differ, of {total}, written to {sheet}: fill in 'value', "
         )
@@ -171,12 +170,12 @@ def _keep_sheet(run: Path, sheet: FilledSheet, source: str, author: str, version
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     # Without a version, earlier scores of the author count under any version.
-    mine = newest_judgments(
+    mine = annotators.newest_judgments(
         layer
         for layer in people
         if layer.author == author and version in ("", layer.version) and layer.adjudicates == adjudicate
     )
-    news = compare_with_earlier(judgments, mine)
+    news = annotators.compare_with_earlier(judgments, mine)
     if news.has_changes:
         layer = Layer("human", author, version, source, stamp(utc_now()), judgments, adjudicate)
         path = write_layer(run, layer)
