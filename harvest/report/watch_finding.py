@@ -166,15 +166,16 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         words = watch_words.past_change_words(one)
         near = watch_words.near_words(one, found.smallest_effect)
         return f"{name} is {near}: {did}{watch_words.joined_words(one)}. {words[0].upper()}{words[1:]}."
+    repaired = f" It had changed, and is {back}." if (back := watch_words.back_words(one)) else ""
     if kind == "same":
         small = f"{100 * found.smallest_effect:g} points"
-        return f"{name} is the same as at the baseline, within {small}: {did}."
+        return f"{name} is the same as at the baseline, within {small}: {did}.{repaired}"
     if passing := watch_words.passing_words(one):
         return f"Whether {name} changed since the baseline cannot be told: {did}. {passing[0].upper()}{passing[1:]}."
     if since:
         return f"Whether {name} is back at the baseline cannot be told: {did}.{since}"
     by = watch_words.open_question(one, found.smallest_effect)
-    return f"Whether {name} {by} since the baseline cannot be told: {did}."
+    return f"Whether {name} {by} since the baseline cannot be told: {did}.{repaired}"
 
 
 def _way(change: float) -> str:

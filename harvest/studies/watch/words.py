@@ -50,7 +50,7 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
         had = had_changed_words(one)
         return f"{name}: cannot tell whether it is back at the baseline ({moved}); it had changed by {had}"
     had = "it had been " if one.word in ("alarm", "fell", "rose") else ""
-    since = "" if math.isnan(state.back) else f"; {had}back near the baseline since {moment_text(state.back)}"
+    since = f"; {had}{back}" if (back := back_words(one)) else ""
     if one.word == "same":
         return f"{name} is the same within {100 * found.smallest_effect:g} points{since}"
     if one.word == "alarm":
@@ -216,6 +216,11 @@ def recovery_words(one: WatchedFigure) -> str:
     """Describe the past change of a figure that is back near the baseline, and how the watch continues."""
     again = "the watch begins again, with evidence at zero and the whole budget of false alarms"
     return f"{past_change_words(one)}; {again}"
+
+
+def back_words(one: WatchedFigure) -> str:
+    """Return since when a figure that had changed is back near the baseline, or "" if it is not."""
+    return "" if math.isnan(one.state.back) else f"back near the baseline since {moment_text(one.state.back)}"
 
 
 def past_change_words(one: WatchedFigure) -> str:

@@ -137,6 +137,7 @@ def test_a_fall_beyond_what_matters_is_said_as_one(story: Story) -> None:
         ({"name": "perhaps back", "is_near": True}, True, "perhaps back", "A is perhaps back near the baseline: it "),
         ({"name": "changed"}, True, "cannot tell", "Whether A is back at the baseline cannot be told: it "),
         ({"name": "watching", "back": 1.8e9, "ended": 1.79e9}, True, "back", "A is back near the baseline: it "),
+        ({"name": "watching", "back": 1.7905e9}, False, "cannot tell", "Whether A changed since the baseline cannot "),
     ],
 )
 def test_after_a_change_the_headline_is_of_this_audit_and_the_change_is_past(
