@@ -16,7 +16,7 @@ from scoring.measures.signal_detection import signal_detection
 from simulators.probing import plan
 from simulators.registry import build_user
 from simulators.user import Scenario, Streams
-from simulators.wrappers import paraphrasing, persona, pressing, reformulating, reformulations
+from simulators.wrappers import paraphrasing, persona, pressing, reformulating
 from simulators.wrappers.changes import CHANGES
 from simulators.wrappers.guards import SYNONYMS
 from tests.support.checkout import DOCS
@@ -109,10 +109,10 @@ def test_the_paraphrases_of_the_page_are_those_of_the_program() -> None:
 
 def test_the_illustrative_table_of_the_page_is_the_one_that_is_played() -> None:
     rows = re.findall(r"^\| `([ox-])` \| (.*) \|$", _page("reformulating"), re.MULTILINE)
-    assert [label for label, _ in rows] == list(reformulations.LABELS)
+    assert [label for label, _ in rows] == list(reformulating.LABELS)
     for label, row in rows:
-        shares = dict(zip(reformulations.ACTS, map(float, row.split(" | "))))
-        assert {act: p for act, p in shares.items() if p} == dict(reformulations.ILLUSTRATIVE.rows[label])
+        shares = dict(zip(reformulating.ACTS, map(float, row.split(" | "))))
+        assert {act: p for act, p in shares.items() if p} == dict(reformulating.ILLUSTRATIVE.rows[label])
 
 
 @pytest.mark.parametrize(("signals", "noises"), [(5, 5), (10, 10), (20, 20), (50, 50), (20, 5), (100, 30)])
