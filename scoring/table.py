@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, Literal
 
+from recordings.files.json_text import json_number
 from scoring.columns import Columns
 from scoring.library import declared
 from scoring.notation import Term, parse
@@ -16,8 +17,6 @@ from topics.decimals import decimal
 from topics.html_table import html_table
 
 FORMAT = "harvest-scores/1"
-
-_DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors, and files are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class ScoreRow:
         value: dict[str, object] = dict(zip(_NAMES, _values(self), strict=True))
         for name in _FLOATS:
             number = getattr(self, name)
-            value[name] = round(number, _DIGITS) + 0.0 if number is not None and math.isfinite(number) else None
+            value[name] = None if number is None else json_number(number)
         return value
 
 

@@ -1,7 +1,6 @@
 """A webhook that receives figures and verdicts as JSON, but no text of a conversation or from a system."""
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,12 @@ from harvest.drivers.options import WireOptions
 from harvest.drivers.wire import Request, Wire
 from harvest.notices.bulletin import Bulletin, Estimate, Notice, plain
 from harvest.systems.driver import DriverError, Surroundings
+from recordings.files.json_text import json_number
 from recordings.log.own_loop import run_to_end
 from topics.errors import InputError
 from topics.target import parse_target
 
 FORMAT = "harvest-notice/1"
-
-_DIGITS = 12  # fewer than a float has, so that all machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:
@@ -63,21 +61,17 @@ def _figure_values(one: Notice) -> dict[str, Any]:
         "alarm": one.alarm,
         "n": one.n,
         **_interval_values("value", one.now),
-        "baseline": _rounded_number(one.before),
+        "baseline": json_number(one.before),
         **_interval_values("difference", one.moved),
     }
 
 
 def _interval_values(name: str, one: Estimate) -> dict[str, float | None]:
     return {
-        name: _rounded_number(one.value),
-        f"{name}_low": _rounded_number(one.low),
-        f"{name}_high": _rounded_number(one.high),
+        name: json_number(one.value),
+        f"{name}_low": json_number(one.low),
+        f"{name}_high": json_number(one.high),
     }
-
-
-def _rounded_number(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
 
 
 def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:

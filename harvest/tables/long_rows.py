@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
-from recordings.files.json_text import Json
+from recordings.files.json_text import Json, json_number
 from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
 from scoring.inference.paired import ESTIMANDS, Estimand
@@ -109,8 +109,6 @@ def _latex_cells(row: ScoreRow | None) -> str:
 # square; ratio: of variances; bits: of a divergence.
 Unit = Literal["share", "value", "variance", "ratio", "count", "hours", "bits"]
 
-_DIGITS = 12  # fewer than a float has, so that all machines print the same
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongRow:
@@ -183,7 +181,7 @@ _NAMES = tuple(entry.name for entry in fields(LongRow))
 
 def _json_value(value: object) -> object:
     if isinstance(value, float):  # or one of numpy's
-        return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
+        return json_number(value)
     return None if value == "" else value
 
 

@@ -7,6 +7,7 @@ only at the byte 0x0A.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ from topics.regular_file import open_regular
 # A JSON value: dict with text keys, list, text, number, true, false, null.
 Json = object
 
+# Decimals of a figure in JSON: fewer than a float has, because the last bits of a sum differ between processors.
+DIGITS = 12
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -30,6 +34,11 @@ def encode_line(value: Json) -> bytes:
     """Encode `value` as a line of UTF-8 with its line end. Raises ValueError for NaN and infinities, and TypeError for
     values that JSON cannot express."""
     return _encode_text(_LINE.encode(value)) + b"\n"
+
+
+def json_number(value: float) -> float | None:
+    """Return a figure for JSON. NaN and infinities become null."""
+    return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
 
 
 def strings_in(values: Iterable[Json]) -> list[str]:

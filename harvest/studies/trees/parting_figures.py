@@ -9,6 +9,7 @@ from typing import Any
 from harvest.studies.trees.parted_systems import PartedSystems, PartingTurn
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
+from recordings.files.json_text import DIGITS, json_number
 from recordings.trees.node_text import format_percent
 from topics.counting import pluralize
 
@@ -18,7 +19,6 @@ COMMAND = f"{INDENT}harvest show"
 
 _MOST_TURNS = 5  # turns that are printed in any case
 _LEAST_SHARE = 0.05  # of the whole: turns with less and without a small p are counted together
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def parting_lines(systems: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
@@ -65,7 +65,7 @@ def divergence_words(systems: PartedSystems) -> str:
 
 def share_words(share: float) -> str:
     """Format a part of the whole divergence, such as `47%`."""
-    return format_percent(round(share, _DIGITS))
+    return format_percent(round(share, DIGITS))
 
 
 def side_words(turn: PartingTurn, side: int) -> str:
@@ -104,9 +104,9 @@ def parting_document(systems: PartedSystems) -> dict[str, Any]:
         "merge": systems.merge,
         "topics": systems.topics,
         "trials": list(systems.n),
-        "divergence": _json_number(systems.divergence),
-        "divergence_by_chance": _json_number(systems.by_chance),
-        "p": _json_number(systems.p),
+        "divergence": json_number(systems.divergence),
+        "divergence_by_chance": json_number(systems.by_chance),
+        "p": json_number(systems.p),
         "estimand": "these",
         "turns_tested": systems.tested,
         "turns_too_few": systems.out,
@@ -119,16 +119,12 @@ def parting_document(systems: PartedSystems) -> dict[str, Any]:
                 "branch": turn.branch,
                 "came": list(turn.came),
                 "took": list(turn.took),
-                "portion": [_json_number(value) for value in turn.portion],
-                "share": _json_number(turn.share),
-                "p_corrected": _json_number(turn.p),
+                "portion": [json_number(value) for value in turn.portion],
+                "share": json_number(turn.share),
+                "p_corrected": json_number(turn.p),
                 "pairs": [{"topic": one.topic, "first": one.first, "second": one.second} for one in turn.pairs],
             }
             for turn in systems.turns
         ],
-        "first_answers": {"p": _json_number(systems.texts.p), "n": systems.texts.n, "topics": systems.texts.topics},
+        "first_answers": {"p": json_number(systems.texts.p), "n": systems.texts.n, "topics": systems.texts.topics},
     }
-
-
-def _json_number(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

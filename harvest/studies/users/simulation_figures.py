@@ -10,6 +10,7 @@ from rich.text import Text
 
 from harvest.studies.users.played_users import DEFAULT, Candidates
 from harvest.terminal import printable
+from recordings.files.json_text import json_number
 from scoring.simulation.act_model import HeldOutBits, acts_in
 from scoring.simulation.halves import FEWEST, NoiseFloor, Spread
 from scoring.simulation.lengths import Survival
@@ -22,7 +23,6 @@ from topics.decimals import decimal
 
 FORMAT = "harvest-simulation/1"
 
-_DIGITS = 12  # fewer than a float has, so that all machines print the same
 _MOST_TURNS = 12  # of a curve
 _ALPHA = 0.05  # a p of at most this is called a difference
 _LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
@@ -183,14 +183,14 @@ def check_json(realism: Realism) -> dict[str, Any]:
             "floor": _spread_document(floor.floor),
             "matched": _spread_document(floor.matched),
             "people": floor.people,
-            "p": _json_number(floor.p),
+            "p": json_number(floor.p),
             "needed": floor.needed,
             "verdict": floor.verdict,
         }
     said, scores = None, None
     if realism.scores is not None and realism.score_floor is not None:
         said = scores_verdict(realism.scores.p, realism.score_floor)
-        scores = {name: _json_number(getattr(realism.scores, name)) for name in ("statistic", "distance", "p")}
+        scores = {name: json_number(getattr(realism.scores, name)) for name in ("statistic", "distance", "p")}
         scores |= {"n": realism.scores.n, "m": realism.scores.m, **_floor_document(realism.score_floor)}
     return {
         **{
@@ -205,14 +205,14 @@ def check_json(realism: Realism) -> dict[str, Any]:
         "behaviour": {
             name: {
                 "what": BEHAVIOUR[name],
-                "value": _json_number(one.value),
+                "value": json_number(one.value),
                 **_floor_document(one.floor),
-                "p": _json_number(one.p),
+                "p": json_number(one.p),
                 "verdict": one.verdict,
             }
             for name, one in realism.behaviour.items()
         },
-        "p": _json_number(realism.together),
+        "p": json_number(realism.together),
         "verdict": realism.verdict,
         "notes": list(check_notes(realism)),
         "words": None
@@ -222,21 +222,21 @@ def check_json(realism: Realism) -> dict[str, Any]:
                 name: {
                     "what": WORDINGS[name],
                     **{
-                        key: _json_number(getattr(one, key))
+                        key: json_number(getattr(one, key))
                         for key in ("real", "simulated", "value", "low", "high", "p")
                     },
                 }
                 for name, one in realism.wordings.measures.items()
             },
-            "p": _json_number(realism.wordings.together),
+            "p": json_number(realism.wordings.together),
             "verdict": realism.wordings.verdict,
         },
-        "lengths": {"horizon": realism.lengths.horizon, "beyond": _json_number(realism.lengths.beyond)},
+        "lengths": {"horizon": realism.lengths.horizon, "beyond": json_number(realism.lengths.beyond)},
         "survival": {
             side: {
-                "share": [_json_number(float(value)) for value in curve.share],
-                "low": [_json_number(float(value)) for value in curve.low],
-                "high": [_json_number(float(value)) for value in curve.high],
+                "share": [json_number(float(value)) for value in curve.share],
+                "low": [json_number(float(value)) for value in curve.low],
+                "high": [json_number(float(value)) for value in curve.high],
                 "at_risk": [int(value) for value in curve.at_risk],
                 "left": [int(value) for value in curve.left],
             }
@@ -247,12 +247,12 @@ def check_json(realism: Realism) -> dict[str, Any]:
             "said": said,
             "scores": scores,
             "ranking": {
-                "tau": _json_number(ranking.tau),
-                "low": _json_number(ranking.low),
-                "high": _json_number(ranking.high),
+                "tau": json_number(ranking.tau),
+                "low": json_number(ranking.low),
+                "high": json_number(ranking.high),
                 "systems": list(ranking.systems),
-                "real": [_json_number(value) for value in ranking.real],
-                "simulated": [_json_number(value) for value in ranking.simulated],
+                "real": [json_number(value) for value in ranking.real],
+                "simulated": [json_number(value) for value in ranking.simulated],
                 "resampled": ranking.resampled,
                 "note": ranking.note,
                 **order,
@@ -264,12 +264,12 @@ def check_json(realism: Realism) -> dict[str, Any]:
 def foresight_json(models: Mapping[str, HeldOutBits]) -> dict[str, Any]:
     return {
         name: {
-            "bits": _json_number(one.bits),
-            "log_likelihood_bits": _json_number(one.log_likelihood),
-            "perplexity": _json_number(one.perplexity),
-            "gain": _json_number(one.gain),
-            "low": _json_number(one.low),
-            "high": _json_number(one.high),
+            "bits": json_number(one.bits),
+            "log_likelihood_bits": json_number(one.log_likelihood),
+            "perplexity": json_number(one.perplexity),
+            "gain": json_number(one.gain),
+            "low": json_number(one.low),
+            "high": json_number(one.high),
             "n": one.n,
             "users": one.units,
         }
@@ -279,7 +279,7 @@ def foresight_json(models: Mapping[str, HeldOutBits]) -> dict[str, Any]:
 
 def _spread_document(one: Spread) -> dict[str, Any]:
     values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
-    return {**{name: _json_number(value) for name, value in values.items()}, "splits": one.n}
+    return {**{name: json_number(value) for name, value in values.items()}, "splits": one.n}
 
 
 def _floor_document(floor: NoiseFloor) -> dict[str, Any]:
@@ -386,7 +386,3 @@ def _acts_text(*acts: str) -> Text:
 
 def _number(value: float | None, digits: int) -> str:
     return "n/a" if value is None else decimal(value, digits)
-
-
-def _json_number(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

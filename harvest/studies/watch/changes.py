@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harvest.studies.trees.folded_trees import merging_named
-from harvest.studies.trees.parted_systems import cut_nodes, end_title
+from harvest.studies.trees.parted_systems import cut_nodes, end_title, turn_name
 from harvest.studies.watch.baseline import FigureBaseline
 from harvest.studies.watch.history import Look, TopicMoments
 from harvest.studies.watch.ways import MERGE, Turn, Ways
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.builder import TreeBuilder
-from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.inference.topic_changes import AuditTopics, topic_changes
 from scoring.statistics.change_points import ChangePoint, change_points
@@ -160,15 +159,11 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
     for node in sorted(nodes, key=lambda one: -tests.z[one])[:_MOST_CHANGES]:
         branch = int(found.branch[node])
         portion, came = found.portion[:, node].tolist(), found.arrivals[:, node].tolist()
-        title = end_title(found.end[node]) if branch == node else _node_name(tree, branch)
-        turns = tuple(_node_name(tree, at) for at in tree.path(node))
+        title = end_title(found.end[node]) if branch == node else turn_name(tree, branch)
+        turns = tuple(turn_name(tree, at) for at in tree.path(node))
         last: Turn = ("end", found.end[node]) if branch == node else _turn(tree, branch)
         way = (*(_turn(tree, at) for at in tree.path(node)), last)
         yield ChangedTurn(turns, title, (portion[0], portion[1]), (came[0], came[1]), float(tests.p[node]), way)
-
-
-def _node_name(tree: ConversationTree, node: int) -> str:
-    return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
 
 
 def _turn(tree: ConversationTree, node: int) -> Turn:
