@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import httpx
+
 from tests.servers.environment import python_environment
 from tests.servers.leashed import answers, free_port, leashed
 
@@ -98,5 +100,15 @@ def _started(folder: Path) -> Iterator[str]:
                 if left and "address already in use" in running.log.read_text():
                     continue
                 raise
-            yield f"http://127.0.0.1:{port}"
+            url = f"http://127.0.0.1:{port}"
+            _load_translation(url)
+            yield url
             return
+
+
+def _load_translation(url: str) -> None:
+    """Ask once through Anthropic's API, for which the proxy then loads what takes ten seconds on a busy machine."""
+    asked = {"model": "mock", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    headers = {"Authorization": f"Bearer {KEY}"}
+    with httpx.Client(trust_env=False, timeout=120) as client:
+        client.post(f"{url}/v1/messages", json=asked, headers=headers).raise_for_status()
