@@ -322,6 +322,8 @@ def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
     place = options.function.rpartition(":")[0]
     if place.endswith(".py"):
         yield place, folder / place
+    elif place == "__main__":
+        raise _function_error(options, "what a notebook or a script defines itself cannot be found again in later runs")
     elif (spec := importlib.util.find_spec(place)) is not None and spec.origin is not None:
         yield place, Path(spec.origin)
 

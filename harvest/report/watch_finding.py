@@ -290,7 +290,8 @@ def _next_step(
             f"harvest show {shlex.quote(shown_path(run))} --all",
             "#invalid",
         )
-    settles = one.settles if one is not None else Settling()
-    words = watch_words.settling_words(settles) if settles.most else "play the audit again"
+    settles, words = Settling(), "play the audit again"
+    if one is not None and one.settles.most:
+        settles, words = one.settles, watch_words.settling_words(one.settles, shown=watch_words.is_shown_on_a_side(one))
     extend = f"{again} --extend {settles.trials}" if settles.trials else ""
     return f"{words[0].upper()}{words[1:]}.", extend, ""

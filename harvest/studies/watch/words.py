@@ -70,7 +70,7 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
     _, low, high, audits = one.gathered
     if high < 0 or low > 0:
         moved += f"; the last {audits} audits together: {gathered_words(one, of=False)}, {evidence_words(one)}"
-    more = f"; {settling_words(one.settles)}" if settling else ""
+    more = f"; {settling_words(one.settles, shown=is_shown_on_a_side(one))}" if settling else ""
     return f"{name}: cannot tell whether it {open_question(one, found.smallest_effect)} ({moved}{more}){since}"
 
 
@@ -286,8 +286,9 @@ def topic_words(one: ChangedTopic, figure: str) -> str:
     return f"{one.topic} {signed_value(one.value, figure)}{_unit_suffix(figure)}{ends} ({levels})"
 
 
-def settling_words(one: Settling) -> str:
-    """Say how many more trials would decide the figure, or what else would help."""
+def settling_words(one: Settling, *, shown: bool) -> str:
+    """Say how many more trials would decide the figure, or what else would help. `shown` is whether the interval of its
+    difference excludes 0: runs of a system that has changed must not be blessed then."""
     if one.trials:
         return f"{_more_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
     if one.hindrance == "settled":
@@ -300,11 +301,14 @@ def settling_words(one: Settling) -> str:
     near = one.hindrance == "edge"
     why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"
     instead = "a smaller or a larger" if near else "a larger"
-    other = "further audits add evidence" if near else "bless more runs, together with these"
-    return (
+    hardly = (
         f"{why}, so more trials will hardly settle this (a chance of {100 * one.chance:.0f}% with "
-        f"{_more_trials(one.most)}); {other}, or let {instead} difference matter (--matters)"
+        f"{_more_trials(one.most)})"
     )
+    if shown:
+        return f"{hardly}; play the audit again, as each audit adds to the evidence"
+    other = "further audits add evidence" if near else "bless more runs, together with these"
+    return f"{hardly}; {other}, or let {instead} difference matter (--matters)"
 
 
 def _more_trials(number: int) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.registry import build_driver
+from harvest.drivers.python import Options
+from harvest.drivers.registry import build_driver, driver_files
 from harvest.systems.driver import DriverError, Opening, Reply, Surroundings, Unanswered
 from tests.support.stepping import hasten
 from topics.errors import InputError
@@ -267,6 +268,11 @@ async def test_a_session_that_cannot_be_made_is_unanswered(
 def test_what_cannot_be_imported_is_refused_before_anything_runs(folder: Path, function: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         build_driver("python", {"function": function}, Surroundings("bot", folder))
+
+
+def test_a_function_of_a_notebook_cell_is_refused_with_what_to_do(folder: Path) -> None:
+    with pytest.raises(InputError, match="what a notebook or a script defines itself"):
+        list(driver_files("python", Options.model_validate({"function": "__main__:mine"}), folder))
 
 
 async def answer_of(folder: Path, bot: str, **files: str) -> str:

@@ -263,6 +263,17 @@ def test_an_undecided_question_does_not_contradict_the_interval(
     assert said.startswith(f"ave%useful: cannot tell whether it {question}")
 
 
+@pytest.mark.parametrize("hindrance", ["", "edge"])
+def test_runs_of_a_system_that_seems_to_have_changed_are_not_to_be_blessed(hindrance: Any) -> None:
+    hardly = Settling(0, 0.4, 96, hindrance)
+    for value, low, high in ((-0.126, -0.246, -0.006), (0.126, 0.006, 0.246)):
+        said = sentence(moved(value, low, high), WatchState(), settles=hardly)
+        assert "play the audit again" in said
+        assert "bless" not in said
+        assert "--matters" not in said
+    assert "--matters" in sentence(moved(-0.126, -0.246, 0.006), WatchState(), settles=hardly)
+
+
 def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
     said = sentence(moved(-0.0004, -0.05, 0.05), WatchState(), settles=Settling(4, 0.8, 96))
     assert "(0.0 points [-5.0, +5.0]; 4 more trials of each topic" in said
