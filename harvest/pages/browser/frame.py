@@ -228,8 +228,9 @@ class Frame:
         return bool(await self._query(number, IS_DISABLED))
 
     async def is_reachable(self, number: int) -> bool:
-        """Return True if an element's middle is in view and nothing covers it."""
-        return await self._query(number, COVERED, gone=["", 0]) is None and await self.cover() is None
+        """Return True if an element's middle is in view and nothing covers it. Inside a frame that is unknown, because
+        the frame may be out of view itself, and the result is False."""
+        return self.is_main and await self._query(number, COVERED, gone=["", 0]) is None
 
     def _parent(self) -> "Frame":
         return Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport, self._clock)

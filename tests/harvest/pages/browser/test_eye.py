@@ -452,3 +452,24 @@ async def test_a_frame_added_since_the_send_contains_its_text(browser: Browser, 
     assert named(later, "old").children == []
     assert {node.id for node in named(page, "new").walk()} == {0, named(page, "new").id}
     assert named(page, "old").children == []
+
+
+OUT_OF_VIEW = """<textarea id=near></textarea><div style="position:relative;width:200px;height:60px"><textarea id=under>
+</textarea><div style="position:absolute;inset:0;background:#eee">over it</div></div>
+<iframe srcdoc="<div style='height:950px'></div><textarea id=framed></textarea>" style="display:block;height:1050px">
+</iframe><textarea id=far></textarea>"""
+
+
+async def test_only_a_box_of_the_page_itself_that_is_in_view_and_not_covered_needs_no_scrolling(
+    browser: Browser,
+) -> None:
+    async with showing(browser, OUT_OF_VIEW) as window:
+        found = {
+            node.get("id"): await frame.is_reachable(node.id)
+            for frame in window.frames()
+            for node in (await frame.look()).walk()
+            if node.tag == "textarea"
+        }
+        gone = await window.frames()[0].is_reachable(10**6)
+    assert found == {"near": True, "under": False, "far": False, "framed": False}
+    assert not gone
