@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from topics.errors import InputError, Place
+from topics.errors import InputError, Place, nearest_name
 
 _FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -174,8 +174,6 @@ def missing_advice(path: str | PathLike[str]) -> str:
 
 
 def _similar_path(path: Path) -> Path | None:
-    from topics.errors import nearest_name  # late: only a typing error needs it
-
     try:
         with os.scandir(path.parent) as entries:
             near = nearest_name(path.name, (entry.name for entry in islice(entries, _MOST_NAMES)))

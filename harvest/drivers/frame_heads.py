@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
+from harvest.drivers.transport import BetweenProtocol
+
 if TYPE_CHECKING:
     from aiohttp.client_reqrep import ClientRequest
     from aiohttp.connector import Connection
@@ -78,22 +80,11 @@ class WatchedConnector(aiohttp.TCPConnector):
         return connection
 
 
-class _Watched(asyncio.Protocol):
+class _Watched(BetweenProtocol):
     def __init__(self, handler: asyncio.Protocol, heads: FrameHeads) -> None:
-        self._handler, self._heads = handler, heads
+        super().__init__(handler)
+        self._heads = heads
 
     def data_received(self, data: bytes) -> None:
         self._heads.read(data)
         self._handler.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        return self._handler.eof_received()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._handler.connection_lost(error)
-
-    def pause_writing(self) -> None:
-        self._handler.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._handler.resume_writing()

@@ -264,14 +264,35 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class _HeadFirstProtocol(asyncio.Protocol):
-    """A protocol between a connection and aiohttp's handler. aiohttp parses packet by packet and discards a packet
-    with an error completely. If the first packet contained the head and an invalid body, the reply would be lost
-    without evidence, so the head is passed on separately. Moreover, the reader of a body does not learn of an error
-    in a later packet and would wait for the time-out, so the error is passed to the reader."""
+class BetweenProtocol(asyncio.Protocol):
+    """A protocol between a connection and aiohttp's handler, which gets everything but the data."""
+
+    def __init__(self, handler: asyncio.Protocol) -> None:
+        self._handler = handler
+
+    def eof_received(self) -> bool | None:
+        return self._handler.eof_received()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._handler.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._handler.resume_writing()
+
+
+class _HeadFirstProtocol(BetweenProtocol):
+    """aiohttp parses packet by packet and discards a packet with an error completely. If the first packet contained the
+    head and an invalid body, the reply would be lost without evidence, so the head is passed on separately. Moreover,
+    the reader of a body does not learn of an error in a later packet and would wait for the time-out, so the error is
+    passed to the reader."""
+
+    _handler: ResponseHandler
 
     def __init__(self, handler: ResponseHandler) -> None:
-        self._handler = handler
+        super().__init__(handler)
         self._body: aiohttp.StreamReader | None = None
         self.expect()
 
@@ -301,18 +322,6 @@ class _HeadFirstProtocol(asyncio.Protocol):
         if data:
             self._handler.data_received(data)
             self._report_fault()
-
-    def eof_received(self) -> None:
-        self._handler.eof_received()
-
-    def connection_lost(self, error: BaseException | None) -> None:
-        self._handler.connection_lost(error)
-
-    def pause_writing(self) -> None:
-        self._handler.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._handler.resume_writing()
 
 
 def _has_data(transport: asyncio.BaseTransport | None) -> bool:
