@@ -63,12 +63,15 @@ class Baseline:
 
     - `means`, `variances`, `counts`: (T,) mean, unbiased variance (NaN for one trial) and number of a topic's trials.
     - `runs`: (B,) means of each run over topics.
+    - `inflation`: the factor, at least 1, by which trials that are alike near each other in time make the variance of a
+      mean larger than that of independent trials (`scoring.inference.in_time`). Audits are taken to be like the runs.
     """
 
     means: Floats
     variances: Floats
     counts: Floats
     runs: Floats
+    inflation: float = 1.0
 
     @cached_property
     def mean(self) -> float:
@@ -77,7 +80,7 @@ class Baseline:
 
     @cached_property
     def within_variances(self) -> Floats:
-        return trial_variances(self.means, self.variances, self.counts)
+        return self.inflation * trial_variances(self.means, self.variances, self.counts)
 
     @cached_property
     def slope(self) -> float:
@@ -117,7 +120,7 @@ class Baseline:
             within[..., alone] = np.maximum(apart, drawn * (1 - drawn) / 2)[..., None]
         elif number:
             within[..., alone] = 0.25
-        return within
+        return self.inflation * within
 
 
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:

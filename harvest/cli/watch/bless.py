@@ -12,6 +12,7 @@ from harvest.cli.setting_options import measures_option
 from harvest.studies.watch.baseline import GATED, is_baseline, make_baseline
 from harvest.studies.watch.sensitivity import sensitivity_sentences
 from harvest.studies.watch.watch import SHADOW
+from harvest.studies.watch.words import dependence_sentences
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import print_message
 from recordings.files.shared_file import shared_file
@@ -61,6 +62,9 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
     print_message(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
     for sentence in sensitivity_sentences(found):
         print_message(sentence)
+    for name, system in found.systems.items():
+        for sentence in dependence_sentences(name, system.in_time, ""):
+            print_message(sentence)
     began = [unix_seconds(run.header.created_at) for run in recorded]
     if len(runs) > 1 and min(began) >= 0 and max(began) - min(began) < _APART:
         print_message(

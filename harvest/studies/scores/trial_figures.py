@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values, usual_measures
+from harvest.studies.scores.trial_values import Values as CellsOfTrials
 from recordings.conversations.endings import is_cut_short
 from scoring.figure import Good
 from scoring.library import list_forms, read_term, single_measures
@@ -70,10 +71,15 @@ def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *,
 
 def figure_values(system: str, material: Material, figures: Sequence[Figure], settings: Settings) -> Values:
     """Return the values of one system's trials by figure and topic."""
+    cells = figure_cells(system, material, figures, settings)
+    return {one.name: _by_topic(one, cells.get(one.key, {})) for one in figures}
+
+
+def figure_cells(system: str, material: Material, figures: Sequence[Figure], settings: Settings) -> CellsOfTrials:
+    """Return the cells of one system's trials by the key of a figure."""
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]
     computed, _ = measure_values([system], material, others, settings)
-    cells = {**share_values(system, material), **computed[system]}
-    return {one.name: _by_topic(one, cells.get(one.key, {})) for one in figures}
+    return {**share_values(system, material), **computed[system]}
 
 
 def cut_reaches(
@@ -84,9 +90,7 @@ def cut_reaches(
     is no such conversation."""
     if system not in material.cut_short:
         return {}
-    others = [one.measure for one in figures if one.measure.declaration not in SHARES]
-    computed, _ = measure_values([system], material, others, settings)
-    values = {**share_values(system, material), **computed[system]}
+    values = figure_cells(system, material, figures, settings)
     topics = [topic.id for topic in material.topics.topics]
     cut = {(one.key.topic, one.key.trial) for one in material.finished if is_cut_short(one.outcome)}
     reaches: dict[str, tuple[float, float]] = {}

@@ -23,6 +23,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.validity.concentrations import loss_table
 from harvest.studies.validity.user_card import joined_tables
+from harvest.studies.watch.dependence import BLESSED_P, dependence_in_time
 from harvest.studies.watch.ways import Turn, Ways, ways
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import CUT_ENDS
@@ -54,10 +55,11 @@ _Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
 
 class FigureBaseline(StrictModel):
     """A figure in the baseline. `topics` has, for each topic, the number of trials, their mean, and their variance or
-    null. `runs` has the value in each run."""
+    null. `runs` has the value in each run. `inflation` is that of `scoring.inference.drift.Baseline`."""
 
     topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
     runs: tuple[_Unit, ...]
+    inflation: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
 
     def select_topics(self, topics: Sequence[str]) -> Baseline:
         """Return the baseline over these topics."""
@@ -67,6 +69,7 @@ class FigureBaseline(StrictModel):
             np.array([np.nan if variance is None else variance for _, _, variance in cells]),
             np.array([count for count, _, _ in cells], dtype=np.float64),
             np.array(self.runs),
+            self.inflation,
         )
 
 
@@ -77,7 +80,8 @@ class SystemBaseline(StrictModel):
     are the models that answered, as named by the system. `ways` has, by topic, each path through the protocol and
     the number of trials that took this path. `users` counts trials by the first fault of a user played by a model
     (see `harvest.studies.validity.user_card`). `lost` counts the attempts lost after an answer (see
-    `harvest.studies.validity.concentrations`). Both are {} in older files.
+    `harvest.studies.validity.concentrations`). Both are {} in older files. `in_time` says how trials near each other
+    in time are alike, or is "" (see `harvest.studies.watch.dependence`).
     """
 
     identity: str
@@ -88,6 +92,7 @@ class SystemBaseline(StrictModel):
     models: tuple[str, ...] = ()
     users: dict[str, _Events] = Field(default_factory=dict)
     lost: _Events = Field(default_factory=dict)
+    in_time: str = ""
 
     @property
     def cut_short(self) -> int:
@@ -177,7 +182,7 @@ def make_baseline(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at:
             )
         _refuse_losses(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
-    systems = {name: _system_baseline(name, runs, each, every, settings) for name in first.systems}
+    systems = {name: _system_baseline(name, runs, each, every, gated, settings) for name in first.systems}
     for name, system in systems.items():
         for figure in gated:
             if figure.name not in system.figures:
@@ -217,9 +222,15 @@ def _refuse_losses(run: Run, material: Material) -> None:
 
 
 def _system_baseline(
-    system: str, runs: Sequence[Run], each: Sequence[Material], figures: Sequence[Figure], settings: Settings
+    system: str,
+    runs: Sequence[Run],
+    each: Sequence[Material],
+    figures: Sequence[Figure],
+    gated: Sequence[Figure],
+    settings: Settings,
 ) -> SystemBaseline:
     tables: dict[str, FigureBaseline] = {}
+    in_time, inflation = dependence_in_time(system, each, gated, settings, p=BLESSED_P)
     by_run = [figure_values(system, material, figures, settings) for material in each]
     for figure in figures:
         cells = [found.get(figure.name, {}) for found in by_run]
@@ -232,6 +243,7 @@ def _system_baseline(
                     for topic, own in joined.items()
                 },
                 runs=tuple(float(np.mean([np.mean(one[topic]) for topic in topics])) for one in cells),
+                inflation=inflation,
             )
     finished = [one for material in each for one in material.finished if one.key.system == system]
     return SystemBaseline(
@@ -245,6 +257,7 @@ def _system_baseline(
         lost=join_events(
             loss_table(one for one in material.conversations if one.key.system == system) for material in each
         ),
+        in_time=in_time,
     )
 
 

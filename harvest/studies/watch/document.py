@@ -82,6 +82,7 @@ def _system_head(one: WatchedSystem) -> dict[str, Any]:
         "models": list(one.models[1]),
         "coverage_fell": one.coverage,
         "continued_sessions": one.continued,
+        "alike_in_time": {"baseline": one.in_time[0] or None, "now": one.in_time[1] or None},
         "told_over": {
             "audits": one.stretch.audits,
             "since": one.stretch.since or None,

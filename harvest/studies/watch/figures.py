@@ -177,6 +177,8 @@ def _system_warnings(system: WatchedSystem) -> Iterator[Text]:
             "and intervals treat them as independent, and may be too optimistic",
             style="yellow",
         )
+    for sentence in watch_words.dependence_sentences(system.name, *system.in_time):
+        yield Text(printable(sentence, line=True), style="yellow")
     was, now = system.models
     if was and now and was != now:
         yield Text(

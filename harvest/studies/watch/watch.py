@@ -21,6 +21,7 @@ from harvest.studies.validity.user_card import changed_users
 from harvest.studies.watch import history as past_looks
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit
 from harvest.studies.watch.changes import Stretch, changed_turns, tell_topics
+from harvest.studies.watch.dependence import AUDIT_P, dependence_in_time
 from harvest.studies.watch.history import Look, LookSystem, TopicMoments, WatchRules
 from harvest.studies.watch.watched import MOVED, TopicChanges, Watched, WatchedFigure, WatchedSystem, most_serious
 from harvest.studies.watch.ways import KeptWays, Ways, joined_ways, ways
@@ -161,6 +162,7 @@ class _Audit:
                 watched.append(one)
         watched = _add_discoveries(watched)
         now = ways(own)
+        decisive = [one for one, decides in self.figures if decides]
         moments = {
             one.name: {
                 topic: (len(cells), float(np.mean(cells)), float(np.var(cells, ddof=1)) if len(cells) > 1 else None)
@@ -181,6 +183,7 @@ class _Audit:
                 *(name, "", planned, valid, lost, unasked, fell, tuple(watched)),
                 *(stretch, turns, self._is_continued(name)),
                 (before.models, models_of(own)),
+                (before.in_time, dependence_in_time(name, [self.material], decisive, self.settings, p=AUDIT_P)[0]),
             ),
             LookSystem(planned=planned, valid=valid, figures=noted, ways=KeptWays.of(now)),
         )

@@ -150,8 +150,9 @@ class WatchedSystem:
     now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics that
     were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued` is true if
     sessions continue from topic to topic, so that trials depend on each other. `models` are the names of the models
-    that answered, before and now, or () if the system named no model. `stretch` has the audits over which topics and
-    `turns` are reported, and the topics that stand out.
+    that answered, before and now, or () if the system named no model. `in_time` says how trials near each other in
+    time are alike, in the blessed runs and now (`harvest.studies.watch.dependence`). `stretch` has the audits over
+    which topics and `turns` are reported, and the topics that stand out.
     """
 
     name: str
@@ -166,6 +167,7 @@ class WatchedSystem:
     turns: tuple[ChangedTurn, ...] = ()
     continued: bool = False
     models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    in_time: tuple[str, str] = ("", "")
 
     @property
     def topics(self) -> tuple[ChangedTopic, ...]:

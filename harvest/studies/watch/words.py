@@ -1,6 +1,7 @@
 """Sentences about a watched figure, made from the state of its watch and this audit's interval."""
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from harvest.studies.watch.changes import ChangedTopic, Stretch
@@ -358,3 +359,18 @@ def signed_value(value: float, name: str) -> str:
 
 def _unit_suffix(name: str) -> str:
     return " points" if is_percentage(name.partition(" ")[0]) else ""
+
+
+def dependence_sentences(system: str, blessed: str, now: str) -> Iterator[str]:
+    """Yield warnings that trials near each other in time are alike, where `blessed` and `now` say how, or are ""."""
+    near = "that are near each other in time are alike"
+    if blessed:
+        yield (
+            f"{system}: trials of the blessed runs {near} ({blessed}): intervals are wider for it, but alarms treat "
+            "trials as independent, so more of them may be false"
+        )
+    elif now:
+        yield (
+            f"{system}: trials of this audit {near} ({now}), which the blessed runs did not show: alarms and intervals "
+            "treat trials as independent, and may be too optimistic"
+        )

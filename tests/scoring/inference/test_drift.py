@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -41,6 +42,19 @@ CHANCES = st.floats(0.02, 0.98)
 def known(means: list[float], count: int, runs: list[float]) -> Baseline:
     values = np.array(means)
     return Baseline(values, values * (1 - values), np.full(len(means), float(count)), np.array(runs))
+
+
+@given(inflation=st.floats(1, 9), low=st.floats(0.1, 0.6))
+def test_alike_trials_widen_intervals_as_if_there_were_fewer_of_them(inflation: float, low: float) -> None:
+    audit = [[low, 0.8, 1.0, 0.4], [0.2, 0.9, 0.7, 1.0]]
+    runs = [0.6, 0.62, 0.58, 0.6, 0.61]
+    plain = known([0.6, 0.6], 20, runs)
+    widened = dataclasses.replace(plain, inflation=inflation)
+    assert widened.sampling_variance == pytest.approx(inflation * plain.sampling_variance)
+    before, after = (difference(one, audit, matters=0.05, level=0.95) for one in (plain, widened))
+    assert after.own == pytest.approx(inflation * before.own)
+    assert after.value == before.value
+    assert after.high - after.low >= before.high - before.low - 1e-9
 
 
 @pytest.mark.parametrize("counts", [[2, 3, 2, 4], [1, 3, 1, 1], [1, 2, 2, 2]])

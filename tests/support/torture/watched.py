@@ -73,7 +73,10 @@ def watch(
         uniform = special.ndtr(autoregressive(rng, chances.shape, 0.5))
     else:
         uniform = rng.random(chances.shape)
-    return Study((uniform < chances).astype(float), over_runs(base, tau) * factor)
+    # Runs of different days, each of them trial after trial.
+    day, trial, topic = np.meshgrid(*map(np.arange, (systems, trials, topics)), indexing="ij")
+    times = (day + (trial * topics + topic) / (24 * topics * trials)).swapaxes(1, 2)
+    return Study((uniform < chances).astype(float), over_runs(base, tau) * factor, times=times)
 
 
 @world(
