@@ -55,6 +55,14 @@ class PeopleConsole(LiveConsole):
         finally:
             self.width = width
 
+    def write(self, text: str) -> None:
+        """Write text that was printed before, as `capture` returned it."""
+        try:
+            self.file.write(text)
+            self.file.flush()
+        except BrokenPipeError:
+            self.on_broken_pipe()
+
     def _split_to_fit(self, table: Table) -> list[Table]:
         if len(table.columns) < 3 or self._columns_needed(table) <= self.width:
             return [table]

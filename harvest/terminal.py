@@ -14,6 +14,8 @@ from topics.decimals import INTERVAL
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harvest.console import PeopleConsole
+
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CONTROLS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -111,7 +113,7 @@ def print_message(text: str) -> None:
     click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 
 
-def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> "Console":
+def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> "PeopleConsole":
     """Return a `PeopleConsole` for figures and sentences."""
     from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 

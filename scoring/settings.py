@@ -181,6 +181,8 @@ Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
 Resample = Literal["topics", "topics+trials", "bootstrap-t"]
 Estimand = Literal["like-these", "these"]
+# What an interval for topics like these allows for: a kind of topic that was not asked, or nothing (the t interval).
+Guard = Literal["unseen", "none"]
 Shares = Literal["unseen-topic", "bootstrap"]
 # Which sources of an answer count: all, those that the system reports beside its text, or those its text links to.
 Citations = Literal["all", "reported", "linked"]

@@ -1,7 +1,11 @@
 """Plug-ins from other distributions, found by the entry points of a group. Each name may be used once."""
 
-from collections.abc import Callable, Collection, Mapping
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
+from importlib import metadata
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -25,6 +29,34 @@ def find_plug_ins(group: str, what: str, taken: Collection[str]) -> Mapping[str,
             )
         found[entry.name] = entry
     return MappingProxyType(found)
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group."""
+    found: Iterable[EntryPoint] = _installed(_path_stamps()).select(group=group)
+    return found
+
+
+def installed_plug_ins() -> list[str]:
+    """Return a description of every installed plug-in, with the version of its distribution, in order."""
+    return sorted(
+        f"{one.group} {one.name} = {entry_source(one)} {one.dist.version if one.dist else ''}"
+        for group in _installed(_path_stamps()).groups
+        if group.startswith("harvest.")
+        for one in entry_points(group)
+    )
+
+
+@lru_cache(1)
+def _installed(_: tuple[tuple[str, int], ...]) -> Any:
+    # All groups at once: each call reads the files of every distribution. Its class depends on the version of Python.
+    return metadata.entry_points()
+
+
+def _path_stamps() -> tuple[tuple[str, int], ...]:
+    """Return each folder of modules with its time of change, which shows if a distribution was installed."""
+    folders = [Path(folder) for folder in sys.path]
+    return tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists())
 
 
 def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:

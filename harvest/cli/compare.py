@@ -18,8 +18,9 @@ from harvest.studies.scores.one_pass import run_with_values
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
-from scoring.inference.paired import ESTIMANDS, Estimand, Guard
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.notation import parse_all
+from scoring.settings import Guard
 from scoring.statistics.standardisation import STANDARDS, Standard
 from topics.errors import InputError
 from topics.source_table import SourceTable

@@ -1,18 +1,19 @@
 """The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select judgments for SWAN and WAN."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from harvest.cli.parameters import NameOrFile
-from harvest.studies.scores.scorecard import Judges
-from scoring.library import declared
 from scoring.notation import Term
-from scoring.swan.precedence import Precedence
-from scoring.swan.schema import load_schema
 from topics.errors import InputError
+
+if TYPE_CHECKING:  # a table that was kept is printed without any measure
+    from harvest.studies.scores.scorecard import Judges
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -54,6 +55,10 @@ def judges_options(command: _Command) -> _Command:
         nuggets: str | None,
         **others: Any,
     ) -> Any:
+        from harvest.studies.scores.scorecard import Judges
+        from scoring.swan.precedence import Precedence
+        from scoring.swan.schema import load_schema
+
         precedence = Precedence.from_options(judges, nuggets, folding)
         if precedence.uses("model"):
             raise InputError(
@@ -69,6 +74,9 @@ def judges_options(command: _Command) -> _Command:
 
 def check_judges(judges: Judges, measures: Collection[Term]) -> None:
     """Raise InputError if an option would have no effect because no measure needs judgments."""
+    from harvest.studies.scores.scorecard import Judges
+    from scoring.library import declared
+
     known = [one for term in measures if (one := declared(term.name)) is not None]
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return

@@ -18,8 +18,8 @@ from harvest.studies.plan.nodes import plan_node
 from harvest.studies.plan.spending import spending_form
 from harvest.studies.plan.tails import is_tail, plan_tail
 from recordings.log.run_folder import read
-from scoring.inference.paired import Guard
 from scoring.notation import parse
+from scoring.settings import Guard
 from topics.errors import InputError
 
 

@@ -4,34 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 
-from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import NameOrFile, PathArgument, ShortHelp, WholeNumberRange
 from harvest.cli.setting_options import setting_options
-from harvest.studies.runs.readings import recorded_audit
-from harvest.studies.scores.bound_lines import bound_lines
-from harvest.studies.scores.bounds import exit_code
-from harvest.studies.scores.criteria_table import criterion_terms
-from harvest.studies.scores.kept_columns import keep_columns
-from harvest.studies.scores.one_pass import run_or_columns
-from harvest.studies.scores.report import print_scores
-from harvest.studies.scores.score_file import scores_document, write_scores
+from harvest.studies.scores.kept_print import KeptPrint
 from harvest.studies.scores.score_request import ScoreRequest
-from harvest.studies.validity.user_card_figures import card_document
-from harvest.systems.timing import REAL_CLOCK
-from harvest.tables.figures import ordered_rows
-from harvest.tables.long_rows import LATEX_NEEDS, csv_rows, latex_table
-from harvest.terminal import people_console, print_message
-from recordings.log.run_folder import read
-from scoring.scores import SHIPPED
-from scoring.swan.schema import load_schema
-from topics.counting import pluralize
+from harvest.terminal import people_console
 from topics.errors import InputError
-
-_NO_THRESHOLDS = "give the audit thresholds; those of several runs are not checked"
 
 
 @click.command(
@@ -99,15 +80,14 @@ def command(
     """
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as in tables, for example R or CVaR(R)")
-    criteria = load_schema(schema or SHIPPED) if by_criterion else None
-    if criteria is not None:
+    criteria = None
+    if by_criterion:
+        from harvest.cli.scored_runs import criteria_to_print
+        from harvest.studies.scores.criteria_table import criterion_terms
+
+        criteria = criteria_to_print(schema)
         if wanted:
             raise InputError("--criteria and --measure cannot be used together", advice="give only one of them")
-        if all(one.values for one in criteria):
-            raise InputError(
-                f"--criteria prints scores, and the criteria of {criteria.name!r} have values without an order",
-                advice=" or ".join(f"write -m 'share_of({one.written_name})'" for one in criteria),
-            )
         wanted = tuple(map(str, criterion_terms(criteria)))
     request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed, sources)
     measures = request.terms
@@ -123,7 +103,9 @@ def command(
                 "--dask scores each run separately and prints no figures",
                 allowed="with --keep, and without --all, --json, --csv, --latex and options for other programs",
             )
-        return _score_separately(runs, request, dask, strict=strict)
+        from harvest.cli.scored_runs import score_separately
+
+        return score_separately(runs, request, dask, strict=strict)
     if keep and len(runs) > 1:
         raise InputError(
             "--keep writes to one run, but several were given",
@@ -131,74 +113,25 @@ def command(
         )
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex cannot be used together", advice="give only one of them")
-    with pause_collection():
-        rows_of_each = keep or as_json or as_csv
-        outlined, basis = (None, None) if rows_of_each or len(runs) > 1 else run_or_columns(runs[0], request)
-        recorded = [read(run) for run in runs] if outlined is None else [outlined]
-        gathered = request.gathered(recorded)
-        beside, material = gathered.beside, gathered.material
-        thresholds = material.thresholds
-        if strict and not thresholds:
-            raise InputError("--strict only affects thresholds, but the audit has none", advice=_NO_THRESHOLDS)
-        if channels.has_requests and not thresholds:
-            raise InputError(
-                "--junit, --prometheus, --webhook-env and --github report thresholds, but the audit has none",
-                advice=_NO_THRESHOLDS,
-            )
-        scored = request.scored(material)
-    table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds
-    paths = []
-    if keep:
-        paths = [write_scores(runs[0], table, seed, lost.as_json(), measures=scored.measures, names=names)]
     people = people_console(stderr=as_json or as_csv or as_latex)
-    if as_json:
-        users = card_document(material.user_card)
-        for piece in scores_document(table, seed, beside, lost.as_json(), recorded, bounds, users=users):
-            click.echo(piece.decode(), nl=False)
-    elif as_csv:
-        click.echo(csv_rows(table.stream()), nl=False)
-    elif as_latex:
-        click.echo(latex_table(ordered_rows(table.joint, every=every, asked=names), material.systems), nl=False)
-        click.echo(LATEX_NEEDS, err=True)
-    else:
-        print_scores(
-            people,
-            material,
-            table,
-            paths,
-            every=every,
-            asked=names,
-            contrasts=beside.contrasts,
-            selection=lost,
-            criteria=criteria,
-        )
-    for line in bound_lines(bounds):
-        people.print(line, soft_wrap=True)
-    if outlined is not None and basis is not None:  # when everything is printed, as all files are hashed
-        keep_columns(outlined, basis, None if wanted else table)
-    code = exit_code(bounds, strict=strict)
-    if channels.has_requests:
-        from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs
+    usual = len(runs) == 1 and not (wanted or keep or as_json or as_csv or as_latex or channels.has_requests)
+    kept = KeptPrint.of(runs[0], request, people, {"every": every, "strict": strict}) if usual else None
+    if kept is not None and (printed := kept.read()) is not None:
+        text, code = printed
+        people.write(text)
+        return code
+    from harvest.cli.scored_runs import Output, print_scored  # late: these bring all measures and protocols
 
-        own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
-        channels.send_reports(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))
-    return code
-
-
-def _score_separately(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
-    from harvest.cluster.scoring import score_on_cluster  # late: no other run needs it
-
-    people = people_console()
-    codes, failed = {0}, 0
-    for run, kept in score_on_cluster(runs, request, dask):
-        if kept.fault:
-            failed += 1
-            print_message(f"{run}: {kept.fault}")
-            continue
-        people.print(escape(f"{run / 'scores.json'}"), soft_wrap=True)
-        for line in bound_lines(kept.bounds):
-            people.print(line, soft_wrap=True)
-        codes.add(exit_code(kept.bounds, strict=strict))
-    if failed:
-        raise InputError(f"{failed} of {pluralize(len(runs), 'run')} could not be scored")
-    return 1 if 1 in codes else max(codes)
+    form: Output = "json" if as_json else "csv" if as_csv else "latex" if as_latex else "table"
+    return print_scored(
+        runs,
+        request,
+        people,
+        form,
+        channels,
+        kept,
+        keep=keep,
+        every=every,
+        strict=strict,
+        criteria=criteria,
+    )

@@ -7,9 +7,8 @@ from typing import Any, TypeVar, get_args
 import click
 
 from harvest.cli.parameters import NameOrFile, NumberRange, WholeNumberRange
-from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
-from scoring.settings import SETTINGS, Choice, NumbersByGrade, NumbersByName, Setting
+from scoring.settings import SETTINGS, Choice, Guard, NumbersByGrade, NumbersByName, Setting
 from topics.errors import suggestion
 from topics.source_table import SourceTable
 

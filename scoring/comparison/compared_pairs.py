@@ -15,11 +15,12 @@ from scoring.inference.interval import no_interval
 from scoring.inference.losses import LostTrials, losses_matter, reasons_withheld
 from scoring.inference.needed import NeededSize, needed
 from scoring.inference.pair_tests import MOST_AT_ONCE, PairTests
-from scoring.inference.paired import Estimand, Guard, PairedTest, decide, residual_variance, tells_apart
+from scoring.inference.paired import Estimand, PairedTest, decide, residual_variance, tells_apart
 from scoring.inference.ratios import Ratio, compare_ratio
 from scoring.inference.sameness import Sameness, sameness
 from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import combine_extremes
+from scoring.settings import Guard
 from scoring.statistics.exchange import holm_correction, smallest_p
 from scoring.statistics.tukey import group_letters, tukey_p, undistinguished_sets
 from topics.arrays import Floats

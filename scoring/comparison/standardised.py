@@ -10,7 +10,7 @@ from scoring.comparison.compared_pairs import compare_pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.figure import Good
 from scoring.inference.aligned import align
-from scoring.inference.paired import Guard
+from scoring.settings import Guard
 from scoring.statistics.standardisation import FEWEST_SYSTEMS, Standard, largest_difference, standardise
 from topics.counting import pluralize
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.differences import FEWEST_OPEN, unseen_positions
-from scoring.inference.paired import Estimand, Guard
+from scoring.inference.paired import Estimand
 from scoring.inference.unseen_topic import UNSEEN
+from scoring.settings import Guard
 from scoring.statistics.beta import beta_quantile, normal_quantile
 from scoring.statistics.exchange import fewest_units
 

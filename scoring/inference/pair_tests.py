@@ -8,9 +8,10 @@ import numpy as np
 
 from scoring.inference.aligned import Aligned
 from scoring.inference.differences import guarded_ps
-from scoring.inference.paired import Estimand, Guard, PairedTest
+from scoring.inference.paired import Estimand, PairedTest
 from scoring.inference.ratio_differences import ratio_ps
 from scoring.inference.sides import compare_sides
+from scoring.settings import Guard
 from scoring.statistics.exchange import count_exchange_draws
 
 # Of at most this many pairs all tests are made at once. Of more, those that are asked for.

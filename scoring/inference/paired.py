@@ -34,6 +34,7 @@ from scoring.inference.differences import (
     typical_difference,
 )
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
+from scoring.settings import Guard
 from scoring.statistics.beta import student_quantile, student_tails
 from scoring.statistics.exchange import exchange_p, holm_correction
 from topics.arrays import Floats
@@ -45,8 +46,6 @@ Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few"
 Estimand = Literal["like-these", "these"]
 # How verdicts are printed.
 ESTIMANDS: dict[Estimand, str] = {"like-these": "topics like these", "these": "these topics"}
-# What an interval for topics like these allows for: a kind of topic that was not asked, or nothing (the t interval).
-Guard = Literal["unseen", "none"]
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _NEVER_SEEN = 3.5  # (3.7/1.96)²: 3.7 = -log(.025)
 

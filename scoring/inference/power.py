@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from scoring.inference.differences import guarded_differences
 from scoring.inference.interval import FEWEST
-from scoring.inference.paired import Estimand, Guard, hidden_noise
+from scoring.inference.paired import Estimand, hidden_noise
+from scoring.settings import Guard
 from scoring.statistics.beta import beta_quantile, normal_quantile, student_quantile
 from scoring.statistics.exchange import exchange_ps
 from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these

@@ -29,11 +29,12 @@ import numpy as np
 from scoring.inference.aligned import Aligned
 from scoring.inference.differences import unit_weights, unseen_positions
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.paired import Estimand, Guard, compare_these
+from scoring.inference.paired import Estimand, compare_these
 from scoring.inference.proportions import clopper_pearson_ends
 from scoring.inference.ratio_differences import has_few_turns, mover_ends, ratio_ends
 from scoring.inference.sides import compare_sides
 from scoring.inference.unseen_topic import highest_low_end, weighted_sums
+from scoring.settings import Guard
 from topics.arrays import Floats
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal

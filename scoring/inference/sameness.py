@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.needed import NeededSize, detectable_difference, smallest_sufficient
-from scoring.inference.paired import Estimand, Guard
+from scoring.inference.paired import Estimand
+from scoring.settings import Guard
 from scoring.statistics.beta import normal_quantile
 
 _POWER = 0.8  # by convention (Cohen 1988), as for differences

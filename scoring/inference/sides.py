@@ -17,9 +17,10 @@ import numpy.typing as npt
 from scoring.inference.aligned import Aligned
 from scoring.inference.differences import smallest_p
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.paired import Estimand, Guard, PairedTest, compare_like_these, compare_these
+from scoring.inference.paired import Estimand, PairedTest, compare_like_these, compare_these
 from scoring.inference.ratio_differences import exact_ratios, has_few_turns, ratios_like_these
 from scoring.inference.sessions import compare_sessions
+from scoring.settings import Guard
 from topics.arrays import Floats
 
 

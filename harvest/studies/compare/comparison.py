@@ -34,11 +34,11 @@ from scoring.comparison.compared_pairs import compare_pairs
 from scoring.comparison.pairs import SEE_BOUNDS, MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
-from scoring.inference.paired import Estimand, Guard
+from scoring.inference.paired import Estimand
 from scoring.library import good_end
 from scoring.measure import Declaration, Measure
 from scoring.notation import Term, parse
-from scoring.settings import Settings
+from scoring.settings import Guard, Settings
 from scoring.statistics.standardisation import Standard
 from scoring.table import ScoreTable, is_percentage
 from topics.counting import pluralize

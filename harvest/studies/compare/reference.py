@@ -9,8 +9,8 @@ from harvest.studies.scores.trial_values import Key, Values
 from scoring.comparison.pairs import MeasureComparison
 from scoring.comparison.standardised import compare_standardised
 from scoring.inference.aligned import align
-from scoring.inference.paired import Guard
 from scoring.measure import Measure
+from scoring.settings import Guard
 from scoring.statistics.standardisation import FEWEST_SYSTEMS, STANDARDS, Standard
 from topics.counting import pluralize
 from topics.errors import InputError

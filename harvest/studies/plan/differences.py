@@ -22,10 +22,11 @@ from harvest.terminal import printable
 from recordings.log.run_folder import Run
 from scoring.inference.differences import FEWEST_OPEN
 from scoring.inference.needed import detectable_difference, smallest_sufficient
-from scoring.inference.paired import ESTIMANDS, Estimand, Guard
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.inference.power import Power, simulate_power
 from scoring.inference.ratio_power import simulate_ratio_power
 from scoring.notation import Term
+from scoring.settings import Guard
 from scoring.statistics.beta import normal_quantile
 from scoring.statistics.exchange import fewest_units
 from scoring.statistics.outcomes import Components

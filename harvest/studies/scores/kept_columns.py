@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from harvest.studies.runs.outlined_run import KeptTable, OutlinedRun
-from harvest.studies.scores.columns_file import Basis, read_columns, write_columns
+from harvest.studies.scores.basis import Basis
+from harvest.studies.scores.columns_file import read_columns, write_columns
 from recordings.conversations.outline_rows import outline_arrays, outline_json, read_outlines
 from recordings.conversations.outlines import Outlines
 from recordings.files.json_text import Json

@@ -17,8 +17,8 @@ from harvest.audits.scoring_section import Threshold
 from harvest.studies.runs.first_answers import FirstAnswers
 from harvest.studies.runs.outlined_run import KeptTable, OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
+from harvest.studies.scores.basis import Basis
 from harvest.studies.scores.bounds import measures_needed
-from harvest.studies.scores.columns_file import Basis
 from harvest.studies.scores.gathered import declared_continued
 from harvest.studies.scores.kept_columns import keep_columns, kept_run, kept_trees
 from harvest.studies.scores.lost_bounds import losses_matter
@@ -76,15 +76,16 @@ def outlined_run(path: Path, request: ScoreRequest, at_once: int = _AT_ONCE) -> 
 
 
 def run_or_columns(
-    path: Path, request: ScoreRequest, code: str | None = None
+    path: Path, request: ScoreRequest, code: str | None = None, *, basis: Basis | None = None
 ) -> tuple[OutlinedRun | None, Basis | None]:
     """Return a run for `harvest score`, as `outlined_run` does or as its columns have it, with the figures that its
-    thresholds need; and what these rest on if they should be kept. `code` is as in `Basis.of`."""
+    thresholds need; and what these rest on if they should be kept. `code` is as in `Basis.of`. If given, `basis` is
+    that of the request without measures."""
     usual = replace(request, measures=())
     try:
         thresholds = recorded_thresholds(Run(path, read_header(path), (), ()))
         asked = replace(request, measures=(*request.measures, *map(str, measures_needed(thresholds))))
-        basis = Basis.of(path, usual, code)
+        basis = basis or Basis.of(path, usual, code)
         ground = _Ground.of(path, asked) if asked.measures else None
     except (OSError, HarvestError, _NeedsWords):  # errors are reported when the run is read
         return None, None

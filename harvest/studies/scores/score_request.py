@@ -1,23 +1,21 @@
 """A request of `harvest score` as a value that another process can compute."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harvest.studies.scores import scorecard
-from harvest.studies.scores.bounds import CheckedBound, checked_bounds, measures_needed, share_terms
-from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.lost_bounds import lost_bounds
-from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.selection import Selection, selection
-from recordings.log.run_folder import Run
 from scoring.notation import Term, parse_all
-from scoring.swan.precedence import Precedence
-from scoring.swan.schema import load_schema
-from scoring.table import ScoreTable
-from topics.library import load_gold
-from topics.source_file import load_sources
+
+if TYPE_CHECKING:  # a request is also made where its answer is on the disk, and nothing is computed
+    from harvest.studies.scores.bounds import CheckedBound
+    from harvest.studies.scores.gathered import Gathered
+    from harvest.studies.scores.scorecard import Material
+    from harvest.studies.scores.selection import Selection
+    from recordings.log.run_folder import Run
+    from scoring.table import ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +54,22 @@ class ScoreRequest:
 
     def gathered(self, runs: Sequence[Run]) -> Gathered:
         """Prepare the runs for this request. Raises InputError if a run is given twice."""
+        from harvest.studies.scores.gathered import gather_runs
+        from topics.source_file import load_sources
+
         sources = load_sources(self.sources) if self.sources is not None else None
         return gather_runs(runs, self.settings, judged=self.gold is not None, sources=sources)
 
     def scored(self, material: Material) -> Scored:
         """Score the material. Raises InputError for unknown names and for values that do not fit these runs."""
+        from harvest.studies.scores import scorecard
+        from harvest.studies.scores.bounds import checked_bounds, measures_needed, share_terms
+        from harvest.studies.scores.lost_bounds import lost_bounds
+        from harvest.studies.scores.selection import selection
+        from scoring.swan.precedence import Precedence
+        from scoring.swan.schema import load_schema
+        from topics.library import load_gold
+
         terms = self.terms
         judged = load_gold(self.gold, material.topics) if self.gold is not None else None
         scorecard.refuse_unused(material, self.settings, judged)

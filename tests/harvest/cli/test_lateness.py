@@ -80,7 +80,7 @@ def test_a_run_imports_scoring_only_after_it_was_played(tmp_path: Path) -> None:
 
 
 def test_scoring_imports_nothing_that_only_plays_records_or_looks_at_pages() -> None:
-    program = "import json, sys, harvest.cli.score; print(json.dumps(sorted(sys.modules)))"
+    program = "import json, sys, harvest.cli.score, harvest.cli.scored_runs; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
     assert "scoring.library" in loaded
@@ -91,6 +91,12 @@ def test_scoring_imports_nothing_that_only_plays_records_or_looks_at_pages() -> 
         "simulators.scripted",
     } & loaded == set()
     assert not [name for name in loaded if name.startswith(("harvest.pages.witness.", "simulators.stopping."))]
+
+
+def test_scores_that_were_printed_before_need_no_measures() -> None:
+    program = "import json, sys, harvest.cli.score; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert {"jinja2", "numpy", "pydantic", "scoring.library", "yaml"} & set(json.loads(done.stdout)) == set()
 
 
 def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:

@@ -13,8 +13,9 @@ from scoring.inference.differences import guarded_differences, guarded_ps
 from scoring.inference.in_time import common_time_p, common_time_ps
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.pair_tests import PairTests
-from scoring.inference.paired import Estimand, Guard
+from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
+from scoring.settings import Guard
 from topics.arrays import Floats
 from topics.identity import generator
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from scoring.comparison.compared_pairs import compare_pairs
-from scoring.inference.paired import Estimand, Guard, compare_like_these, compare_these
+from scoring.inference.paired import Estimand, compare_like_these, compare_these
 from scoring.inference.power import Power, _quantiles, judge_studies, simulate_power
+from scoring.settings import Guard
 from scoring.statistics.beta import student_quantile
 from scoring.statistics.exchange import exchange_p, exchange_ps
 from scoring.statistics.outcomes import Components, draw_outcomes

@@ -12,8 +12,9 @@ from scipy import stats
 
 from scoring.comparison.compared_pairs import compare_pairs
 from scoring.inference.aligned import Aligned, align
-from scoring.inference.paired import Estimand, Guard
+from scoring.inference.paired import Estimand
 from scoring.inference.ratios import Ratio, compare_ratio
+from scoring.settings import Guard
 from tests.support.kept_cells import keep_cells
 from tests.support.ratio_worlds import WORLDS, Floats, RatioWorld, covers, drawn_pair, ratio_of
 

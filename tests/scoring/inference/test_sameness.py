@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from scoring.inference.paired import Guard, compare_like_these, compare_these
+from scoring.inference.paired import compare_like_these, compare_these
 from scoring.inference.sameness import Sameness, sameness
+from scoring.settings import Guard
 from topics.arrays import Floats
 from topics.identity import generator
 

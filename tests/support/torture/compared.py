@@ -11,7 +11,8 @@ from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.needed import NeededSize
-from scoring.inference.paired import Estimand, Guard
+from scoring.inference.paired import Estimand
+from scoring.settings import Guard
 from tests.support.compared_worlds import lost_whole
 from tests.support.torture.cells import Engine, Said, Size, winner
 from tests.support.torture.classical import VALUES, student, topic_means

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from harvest.studies.runs.outlined_run import OutlinedRun
-from harvest.studies.scores import columns_file, kept_columns
-from harvest.studies.scores.columns_file import Basis
+from harvest.studies.scores import basis as basis_module
+from harvest.studies.scores import kept_columns
+from harvest.studies.scores.basis import Basis
 from harvest.studies.scores.kept_columns import keep_columns, kept_run, kept_trees
 from harvest.studies.scores.one_pass import run_or_columns
 from harvest.studies.scores.score_request import ScoreRequest
@@ -141,7 +142,7 @@ def test_columns_are_of_one_request_and_one_version(folder: Path, monkeypatch: p
     assert not is_believed(folder, ScoreRequest(settings={"replications": 101}))
     assert not is_believed(folder, ScoreRequest(settings={"replications": 100}, seed=1))
     with monkeypatch.context() as other:
-        other.setattr(columns_file, "FORMAT", "harvest-columns/0")
+        other.setattr(basis_module, "FORMAT", "harvest-columns/0")
         assert not is_believed(folder)
     assert not is_believed(folder, code="a rule that was changed")
     assert is_believed(folder)
@@ -235,8 +236,8 @@ def test_any_change_of_a_module_is_another_version(tmp_path: Path) -> None:
     rule.write_text("A = 1\n")
 
     def digest() -> str:
-        columns_file.code_digest.cache_clear()
-        return columns_file.code_digest(tmp_path)
+        basis_module.code_digest.cache_clear()
+        return basis_module.code_digest(tmp_path)
 
     found = [digest()]
     os.utime(rule, (1, 1))

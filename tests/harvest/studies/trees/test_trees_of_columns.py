@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harvest.studies.scores import kept_columns
-from harvest.studies.scores.columns_file import Basis
+from harvest.studies.scores.basis import Basis
 from harvest.studies.scores.kept_columns import keep_columns, kept_trees
 from harvest.studies.scores.one_pass import outlined_run, run_with_trees
 from harvest.studies.scores.score_request import ScoreRequest
