@@ -264,8 +264,8 @@ def _next_step(
         )
     if kind in ("fell", "rose"):
         return (
-            f"Play the audit again within hours: an alarm needs the evidence of more than one audit, and {later} adds "
-            "to it. A week is too slow, as a fall of three weeks may be over before it is confirmed.",
+            f"Play the audit again within hours: an alarm needs the evidence of more than one audit, and only {later} "
+            "can confirm it. A week is too slow, as a fall of three weeks may be over before it is confirmed.",
             again,
             link,
         )

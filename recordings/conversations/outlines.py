@@ -271,6 +271,11 @@ class Bodies:
             if len(group) > 1 and self.row[group[0]] != self.row[group[-1]]:
                 yield list(zip(self.row[group].tolist(), map(bytes.decode, self.address[group].tolist()), strict=True))
 
+    def singles(self) -> Iterator[str]:
+        """Yield the addresses of replies whose text no other reply has."""
+        _, first, counts = np.unique(self.words, return_index=True, return_counts=True)
+        return map(bytes.decode, self.address[first[counts == 1]].tolist())
+
     def select(self, rows: Counts) -> Bodies:
         kept = np.isin(self.row, rows)
         return Bodies(np.searchsorted(rows, self.row[kept]).astype(np.int32), self.words[kept], self.address[kept])

@@ -42,7 +42,7 @@ class Conclusion:
         of = f" ({self.system.name})" if self.system is not None and len(self.found.systems) > 1 else ""
         why = self.finding.drives
         if not why and self.finding.verdict in MOVED:
-            why = "No single topic and no single turn shows the change by itself."
+            why = "It is spread: no topic and no turn shows it alone, only all topics together."
         named = (("Why", why), ("Next", self.finding.next))
         return [f"{name}{of}: {sentence}" for name, sentence in named if sentence]
 

@@ -7,6 +7,7 @@ answers should be measured. Every sentence therefore gives a count and its total
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from harvest.pages.finding.notices import opens_as_failure
@@ -21,6 +22,7 @@ _PAGE_FINISHES = frozenset({"signs", "quiet", "stuck"})
 
 _FILTERED_ENDINGS = ("filtered", "refused")
 _MOST_NAMES = 5  # in a sentence; the others are counted
+_OTHER_BODIES = 20  # with words of their own, read to learn whether an id is of one reply
 # Keys of a body whose `id` is the reply's; in other bodies it may be the session's, shared by all replies.
 _COMPLETION_KEYS = ("choices", "content", "output")
 
@@ -162,10 +164,13 @@ def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
     """Report replies that have the id of an earlier reply and so were not generated again. Bodies are read only for
-    replies whose text occurs in another trial."""
+    replies whose text occurs in another trial, and if such replies share an id, for some others: an id that comes with
+    other words, too, is of the server or of the topic, and not of one reply."""
     answers = sum(count * _count(one, lambda reply: True) for one, count, _ in kinds(own))
+    groups: Iterable[list[tuple[int, str]]]
+    singles: Iterable[str]
     if isinstance(own, Outlines):
-        groups: Iterable[list[tuple[int, str]]] = own.bodies.groups()
+        groups, singles = own.bodies.groups(), own.bodies.singles()
     else:
         of_words: dict[str, list[tuple[int, str]]] = {}
         for trial, one in enumerate(own):
@@ -174,9 +179,12 @@ def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[s
                 if address and turn.reply is not None:
                     of_words.setdefault(turn.reply.answer.text, []).append((trial, address))
         groups = of_words.values()
+        singles = (alike[0][1] for alike in of_words.values() if len(alike) == 1)
     known: dict[str, str] = {}
-    again = 0
-    for alike in groups:
+    again: Counter[str] = Counter()
+    seen: dict[str, int] = {}  # by id, the words it came with first
+    shared: set[str] = set()
+    for words, alike in enumerate(groups):
         if len({trial for trial, _ in alike}) < 2:
             continue
         first: dict[str, int] = {}
@@ -184,11 +192,15 @@ def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[s
             if address not in known:
                 known[address] = _reply_id(run, address)
             name = known[address]
-            again += bool(name) and first.setdefault(name, trial) != trial
-    if again:
+            again[name] += bool(name) and first.setdefault(name, trial) != trial
+            if seen.setdefault(name, words) != words:
+                shared.add(name)
+    if any(again.values()):
+        shared.update(_reply_id(run, address) for address in islice(singles, _OTHER_BODIES))
+    if repeated := sum(count for name, count in again.items() if name not in shared):
         yield (
-            f"{system}: {again} of {pluralize(answers, 'answer')} came with the words and the reply id of an earlier "
-            "trial, as from a cache."
+            f"{system}: {repeated} of {pluralize(answers, 'answer')} came with the words and the reply id of an "
+            "earlier trial, as from a cache."
         )
 
 

@@ -206,10 +206,10 @@ def change_words(one: WatchedFigure, found: Watched) -> str:
 
 def had_changed_words(one: WatchedFigure) -> str:
     """Format the change that was confirmed before this audit, with the times of its alarm and its confirmation. It has
-    no interval, because it is the mean of the audits that showed the change, and these are further away than others."""
+    no interval, because the audits from an alarm on are further away than others."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
-    of = f", the mean of the {len(state.audits)} audits that showed it" if len(state.audits) > 1 else ""
+    of = f", the mean of the {len(state.audits)} audits from its alarm on" if len(state.audits) > 1 else ""
     return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)}{of} ({found})"
 
 

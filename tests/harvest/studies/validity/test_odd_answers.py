@@ -151,6 +151,18 @@ def test_equal_words_with_new_ids_and_ids_of_sessions_are_not_a_cache(tmp_path: 
     assert cached(tmp_path, [within, within]) == []  # said twice in one conversation: it may be what it was asked
 
 
+def test_an_id_that_comes_with_other_words_too_is_no_sign_of_a_cache(tmp_path: Path) -> None:
+    """Some servers give all their replies one id, such as chatcmpl-0."""
+    always = [[kept(tmp_path, text, "chatcmpl-0")] for text in ("Sorry.", "Sorry.", "It is 1.", "It is 2.")]
+    assert cached(tmp_path, *always) == []
+    twice = [[kept(tmp_path, text, "chatcmpl-0")] for text in ("Sorry.", "Sorry.", "It is 1.", "It is 1.")]
+    assert cached(tmp_path, *twice) == []
+    both = [*always, [kept(tmp_path, "Yes.", "id-7")], [kept(tmp_path, "Yes.", "id-7")]]
+    assert cached(tmp_path, *both) == [
+        "mine: 1 of 6 answers came with the words and the reply id of an earlier trial, as from a cache."
+    ]
+
+
 def test_bodies_that_are_missing_or_not_json_are_not_used(tmp_path: Path) -> None:
     gone = SystemTurn(Answer("a"), evidence={"response": f"evidence/ab/{'ab' * 20}.json"})
     page = SystemTurn(Answer("a"), evidence={"response": keep_exhibit(tmp_path, b"<p>a</p>", "text/html")})

@@ -87,7 +87,7 @@ def test_after_a_repair_the_change_is_past(state: WatchState, said: str) -> None
 def test_the_size_of_a_past_change_names_the_audits_it_is_the_mean_of() -> None:
     state = replace(CHANGED, audits=((-0.2, 0.001), (-0.1, 0.001)), stretch=((-0.02, 0.001),))
     found = sentence(moved(-0.02, -0.072, 0.032), state, CHANGED)
-    assert "it had changed by -15.0 points, the mean of the 2 audits that showed it (alarm of " in found
+    assert "it had changed by -15.0 points, the mean of the 2 audits from its alarm on (alarm of " in found
 
 
 def test_audits_that_are_near_the_baseline_only_together_have_their_interval() -> None:
