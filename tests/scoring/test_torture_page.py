@@ -87,7 +87,7 @@ def test_the_page_is_written_from_stored_cells_without_counting_them_again(
     cells.unlink()
     command.main([*asked, "--own", "--save", str(cells)])
     assert "preference ·" not in capsys.readouterr().out, "an earlier count has it"
-    (kept,) = saved.kept(None, packed)
+    kept, *_ = saved.kept(None, packed)
     assert kept.day
     assert f"was counted ({kept.day})." in " ".join(page.part([kept]).split())
     command.main([*asked, "--own", "--again", "--save", str(cells)])
