@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,10 +15,15 @@ from rich.text import Text
 from harvest.report.bars import DIFFERENCE, PERCENT, difference_scale, scale_from_zero
 from harvest.report.blocks import arrange, as_blocks, details, table, text
 from harvest.report.flow import Flow, flow_chart
+from harvest.report.forest import difference_forest
 from harvest.report.page import _TEMPLATES, _typeset
+from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.trees.figures import tree_figures
 from harvest.tables.drawing.layout import select_branches
+from recordings.log.run_folder import read
 from recordings.trees.builder import LABEL, TreeBuilder
+from scoring.comparison.pairs import Pair, Pairs
+from tests.support.reported import small_run
 
 NAN = math.nan
 
@@ -135,3 +142,21 @@ def test_where_two_systems_differ_the_block_is_framed() -> None:
     (framed,) = re.findall(r"<rect [^>]*stroke-opacity[^>]*><title>([^<]*)</title>", drawn)
     assert framed.startswith("U ask → S o: 50%")
     assert "framed: where the systems differ" in drawn
+
+
+def test_of_many_systems_only_drawn_pairs_are_computed(tmp_path: Path) -> None:
+    systems = "".join(
+        f"  - {{name: S{number}, driver: parrot, options: {{profile: erratic}}}}\n" for number in range(7)
+    )
+    found = compare_runs([read(small_run(tmp_path, systems, trials=2))], measures=["ave%useful"])
+    (measure,) = found.measures
+    asked = []
+
+    def described(at: int) -> Pair:
+        asked.append(at)
+        return measure.pairs[at]
+
+    watched = replace(found, measures=(replace(measure, pairs=Pairs(len(measure.pairs), described)),))
+    (drawn,) = difference_forest(watched, math.nan, turned=False)
+    assert sorted(asked) == list(range(12)), "of 60 systems, there are 1,770"
+    assert "The first 12 of 21 pairs" in str(drawn)
