@@ -22,8 +22,9 @@ widened up to a p of `WIDENED_P`, which makes one in ten too wide where trials a
 five trials still cover .8 of 15 topics with a state of .8, and scores .96.
 """
 
+import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,7 +43,9 @@ _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # (draws, the largest p for w
 WIDENED_P = 0.1  # the largest p for which intervals over trials are widened
 _REPORTED_P = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
 _MATRIX = 1000  # trials of a topic, above which a matrix of all pairs takes too much memory
-_AT_ONCE = 2**19  # values of drawn lines that are in memory together
+_AT_ONCE = 2**19  # values of compared lines that are in memory together
+_DRAWN_AT_ONCE = 2**16  # values of drawn lines, which are then still in the processor's cache
+_SHARED = 2**23  # places of drawn orders, up to which they are kept for topics with the same numbers of trials
 _FEWEST = 20  # the fewest trials that can show dependence
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
@@ -105,12 +108,12 @@ def time_dependence(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -
     nothing = TimeDependence(math.nan, 1.0, 1.0, math.nan, 1.0)
     if not rows or sum(float(np.square(row).sum()) for row in rows) <= _SAME:
         return nothing
-    rng = generator(0, "trials in time", *cells.shape)
-    within = _test_within_topics(rows, rng)
+    orders = _Orders([len(row) for row in rows], generator(0, "trials in time", *cells.shape))
+    within = _test_within_topics(rows, orders)
     known = np.concatenate(moments)
     if np.isnan(known).any() or len(rows) == 1:
         return within
-    whole = _test_whole_run(rows, known, rng)
+    whole = _test_whole_run(rows, known, orders)
     # Two tests of one question: the smaller p counts twice.
     first = min((within, whole), key=lambda one: one.p)
     inflation = max(one.inflation for one in (within, whole) if one.p <= max(WIDENED_P, first.p))
@@ -165,16 +168,55 @@ def common_time_ps(values: Floats, times: Floats, pairs: Counts) -> Floats:
     return found
 
 
-def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> TimeDependence:
-    def statistic(drawn: Iterable[Floats]) -> Floats:
-        return np.asarray(sum(_lagged_products(row) for row in drawn))
+class _Orders:
+    """Random orders of the trials of each topic, for topics with these numbers of trials. Measures and systems with as
+    many trials get the same orders, so these are drawn only once."""
 
-    seen = float(statistic([row[None] for row in rows])[0])
+    def __init__(self, lengths: Sequence[int], rng: np.random.Generator) -> None:
+        self._lengths, self._state = tuple(lengths), json.dumps(rng.bit_generator.state)
+        self.starts = np.repeat(np.cumsum((0, *lengths[:-1])), lengths)
+        """The place of the first trial of each trial's topic."""
+
+    def draw(self, draws: int) -> Iterator[Counts]:
+        """Yield arrays (some of the draws, n trials) of the drawn places of trials within their topic."""
+        n = len(self.starts)
+        drawn_orders = _drawn_orders if draws * n <= _SHARED else _drawn_orders.__wrapped__
+        drawn, self._state = drawn_orders(self._lengths, draws, self._state)
+        step = max(1, _DRAWN_AT_ONCE // n)
+        yield from (drawn[at : at + step] for at in range(0, draws, step))
+
+
+@lru_cache(maxsize=4)
+def _drawn_orders(lengths: tuple[int, ...], draws: int, state: str) -> tuple[npt.NDArray[np.unsignedinteger], str]:
+    """Return (draws, n) places of trials within their topic, and the state of the generator after that in `state`."""
+    rng = generator(0)
+    rng.bit_generator.state = json.loads(state)
+    found = np.empty((draws, sum(lengths)), dtype=np.min_scalar_type(max(lengths)))
+    for own, count in zip(np.split(found, np.cumsum(lengths)[:-1], axis=1), lengths, strict=True):
+        places = np.tile(np.arange(count), (draws, 1))  # whole words are permuted faster than bytes
+        own[:] = rng.permuted(places, axis=1, out=places)
+    return found, json.dumps(rng.bit_generator.state)
+
+
+def _test_within_topics(rows: Sequence[Floats], orders: _Orders) -> TimeDependence:
+    values = np.concatenate(rows)
+    # With blanks of 0 between topics, no product is of two topics.
+    places = np.arange(len(values)) + _LAGS * np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+
+    def statistics(draws: int) -> Floats:
+        found = []
+        for drawn in orders.draw(draws):
+            lines = np.zeros((len(drawn), places[-1] + 1))
+            lines[:, places] = values.take(drawn + orders.starts)
+            found.append(_lagged_products(lines))
+        return np.concatenate(found)
+
+    seen = float(sum(_lagged_products(row[None]) for row in rows)[0])
     if PermutedLine.of(rows).is_settled():
         mean, variance = map(sum, zip(*(PermutedLine.of([row]).products(_WEIGHTS) for row in rows), strict=True))
         p = upper_p(seen, mean, variance)
     else:
-        p = _permutation_p(seen, lambda draws: statistic(_permute_trials(row, draws, rng) for row in rows))
+        p = _permutation_p(seen, statistics)
     total = sum(float(np.square(row).sum()) for row in rows)
     first = sum(float((row[1:] * row[:-1]).sum()) for row in rows)
     by_chance = sum(-float(np.square(row).sum()) / len(row) for row in rows)
@@ -193,25 +235,15 @@ def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> Tim
     return TimeDependence((first - by_chance) / total, p, (1 + part * (grown - 1)) / left, math.nan, 1.0)
 
 
-def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> TimeDependence:
+def _test_whole_run(rows: Sequence[Floats], when: Floats, orders: _Orders) -> TimeDependence:
     order = np.argsort(when, kind="stable")
-    line = np.concatenate(rows)[order]
+    values = np.concatenate(rows)
+    line = values[order]
     ranks = np.linspace(-1, 1, len(line))
 
-    def over_lines(draws: int, of: Callable[[Floats], Floats]) -> Floats:
-        """Return `of` drawn lines. All topics of a draw are needed together, so many are held as codes of values."""
-        if draws * len(line) <= _AT_ONCE:
-            return of(np.concatenate([_permute_trials(row, draws, rng) for row in rows], axis=1)[:, order])
-        known, codes = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
-        kind = np.min_scalar_type(max(map(len, known)))
-        drawn = [rng.permuted(np.broadcast_to(own.astype(kind), (draws, len(own))), axis=1) for own in codes]
-        step = max(1, _AT_ONCE // len(line))
-        return np.concatenate(
-            [
-                of(np.concatenate([one[own[at : at + step]] for one, own in zip(known, drawn)], axis=1)[:, order])
-                for at in range(0, draws, step)
-            ]
-        )
+    def statistics(draws: int, of: Callable[[Floats], Floats]) -> Floats:
+        starts = orders.starts[order]
+        return np.concatenate([of(values.take(drawn.take(order, axis=1) + starts)) for drawn in orders.draw(draws)])
 
     seen = float(_lagged_products(line[None])[0])
     trend = float(line @ ranks)
@@ -220,10 +252,8 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
         p = upper_p(seen, *permuted.products(_WEIGHTS))
         drift_p = min(1.0, 2 * upper_p(abs(trend), 0.0, permuted.weighted_variance(ranks)))
     else:
-        p = _permutation_p(seen, lambda draws: over_lines(draws, _lagged_products))
-        drift_p = _permutation_p(
-            abs(trend), lambda draws: over_lines(draws, lambda drawn: np.abs(np.einsum("bi,i->b", drawn, ranks)))
-        )
+        p = _permutation_p(seen, lambda draws: statistics(draws, _lagged_products))
+        drift_p = _permutation_p(abs(trend), lambda draws: statistics(draws, lambda drawn: np.abs(drawn @ ranks)))
     total = float(np.square(line).sum())
     part = min(1.0, max(0.0, seen / total / float(np.square(_WEIGHTS).sum())))
     scale = math.sqrt(total * float(np.square(ranks).sum()))
@@ -241,10 +271,6 @@ def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:
         if p > unsettled:
             break
     return p
-
-
-def _permute_trials(row: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    return rng.permuted(np.broadcast_to(row, (draws, len(row))), axis=1)
 
 
 def _lagged_products(rows: Floats) -> Floats:
