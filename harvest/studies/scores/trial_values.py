@@ -5,7 +5,8 @@ A contribution is a cell, a pair of numerator and denominator.
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from types import MappingProxyType
 
 from harvest.studies.scores.scorecard import Judges, Material
 from recordings.conversations.conversation import TrialKey
@@ -44,16 +45,11 @@ def key_name(key: Key) -> str:
 def share_values(system: str, material: Material) -> Values:
     """Return a system's cells of the measures in `SHARES`. For %recovery, a cell is (recovered, failed first),
     which is (0, 0) if the first answer was useful."""
-    each = []  # the cells of each kind of conversations
-    for key, labels, _ in material.ways:
-        given = labels[: material.turns[key.system, key.topic]]
-        cells: dict[Key, Cell] = {
-            (usefulness.USEFUL.name, turn): (cell, 1.0) for turn, cell in enumerate(usefulness.useful_cells(given), 1)
-        }
-        value, over = usefulness.useful_share(given)
-        cells[usefulness.MEAN_USEFUL.name, None] = value, float(over > 0)
-        cells[usefulness.RECOVERY.name, None] = usefulness.recovery_cells(given)
-        each.append(cells)
+    cells = {
+        kind: _share_cells(labels[: material.turns[key.system, key.topic]])
+        for kind, (key, labels, _) in enumerate(material.ways)
+        if key.system == system
+    }
     whole = material.finished
     own: Iterable[tuple[TrialKey, int]]
     if isinstance(whole, Outlines):
@@ -63,9 +59,20 @@ def share_values(system: str, material: Material) -> Values:
         own = ((one.key, kind) for kind, one in enumerate(whole) if one.key.system == system)
     found: Values = {}
     for one, kind in own:
-        for name, cell in each[kind].items():
+        for name, cell in cells[kind].items():
             found.setdefault(name, {})[one.topic, one.trial] = cell
     return found
+
+
+@lru_cache(maxsize=2**12)
+def _share_cells(labels: tuple[str, ...]) -> Mapping[Key, Cell]:
+    found: dict[Key, Cell] = {
+        (usefulness.USEFUL.name, turn): (cell, 1.0) for turn, cell in enumerate(usefulness.useful_cells(labels), 1)
+    }
+    value, over = usefulness.useful_share(labels)
+    found[usefulness.MEAN_USEFUL.name, None] = value, float(over > 0)
+    found[usefulness.RECOVERY.name, None] = usefulness.recovery_cells(labels)
+    return MappingProxyType(found)
 
 
 def refuse_turn(asked: object, turn: int | None, last: int) -> None:
