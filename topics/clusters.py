@@ -8,7 +8,9 @@ their units. Harvest cannot know which topics get similar answers, but it can re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain, combinations
+from sys import intern
 from typing import TypeVar
 
 from topics.counting import pluralize
@@ -18,6 +20,8 @@ from topics.topic import Topic, TopicSet
 _Item = TypeVar("_Item")
 # A word, or a character of a script that is written without spaces.
 _WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
+# The same in text of ASCII characters.
+_ASCII_WORD = lazy_pattern(r"\w+")
 
 # The smallest share of words, without the frame, that nearly equal requests have in common.
 _SHARED_SHARE = 0.6
@@ -80,8 +84,10 @@ def nearly_equal_topics(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
     """
     numbers = clusters_of(topics)
     texts = ("\n".join((topic.request, *topic.turns, *topic.fields.values())) for topic in topics)
-    known: dict[str, str] = {}  # a word that many topics have is kept once
-    said = [frozenset(known.setdefault(word, word) for word in _WORD.findall(text.casefold())) for text in texts]
+    # A word that many topics have is kept once.
+    said = [
+        frozenset(map(intern, (_ASCII_WORD if text.isascii() else _WORD).findall(text.casefold()))) for text in texts
+    ]
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     for at, topic in enumerate(topics):
         kinds[topic.type.name].append(at)
@@ -90,11 +96,15 @@ def nearly_equal_topics(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
         first: dict[frozenset[str], int] = {}
         same = [(first.setdefault(said[at], at), at) for at in members if said[at]]
         # Topics of one cluster are not joined, so of those with the same words one of each cluster is compared.
-        distinct = {(said[at], topics[at].cluster): at for at in reversed(members)}
-        often = Counter(word for at in members for word in said[at])
+        distinct: dict[tuple[frozenset[str], str | None], int] = {}
+        for at in members:
+            distinct.setdefault((said[at], topics[at].cluster), at)
+        often = Counter(chain.from_iterable(said[at] for at in members))
         framed = {word for word, count in often.items() if 2 * count > len(members)}
+        rank = {word: place for place, word in enumerate(sorted(often, key=lambda word: (often[word], word)))}
         ranked = {
-            at: sorted(words - framed, key=lambda word: (often[word], word)) for (words, _), at in distinct.items()
+            at: sorted(map(rank.__getitem__, words - framed if framed else words))
+            for (words, _), at in distinct.items()
         }
         for one, other in chain(same, _pairs_with_one_more_word(first), _pairs_with_shared_words(ranked)):
             if numbers[one] != numbers[other]:
@@ -130,40 +140,63 @@ def _pairs_with_one_more_word(first: Mapping[frozenset[str], int]) -> Iterator[t
                 yield fewer[0], at
 
 
-def _pairs_with_shared_words(ranked: Mapping[int, Sequence[str]]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of topics that share enough of their words, which are without the frame, the rarest first.
+def _pairs_with_shared_words(ranked: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of topics that share enough of their words, which are numbers, without the frame, the rarest first.
 
-    If n words have to share s, the rarest shared word is among the n - s + 1 rarest of either topic, and the next two
-    are among the n - s + 3 rarest. So only topics with three such words in common are compared (J. Wang, G. Li and J.
-    Feng, SIGMOD 2012); of long requests, whose threes are many, those with one such word (S. Chaudhuri, V. Ganti and R.
-    Kaushik, ICDE 2006)."""
-    by_word: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for at, words in ranked.items():
-        for place, word in enumerate(words[: _spare_words(words) + 1]):
-            by_word[word].append((at, place))
-    for found in by_word.values():
-        with_words: dict[tuple[str, str], list[int]] = {}
-        several: list[int] = []  # topics that are compared with all others that have the word
-        for number, (at, place) in enumerate(found):
-            words, own = ranked[at], frozenset(ranked[at])
-            if len(found) <= _FEW or len(words) > _SHORT:
-                near = {other for other, _ in found[:number]}
-                several.append(at)
+    If a topic of n words has to share s of them with another, the rarest shared word is among its n - s + 1 rarest, and
+    the next two are among the n - s + 3 rarest. So only topics with three such words in common are compared (J. Wang,
+    G. Li and J. Feng, SIGMOD 2012); of long requests, whose threes are many, those with one such word (S. Chaudhuri, V.
+    Ganti and R. Kaushik, ICDE 2006). The numbers of words decide how many have to be shared, so each topic looks for
+    topics of its own length and for shorter ones, a length at a time."""
+    lengths = sorted({len(words) for words in ranked.values()})
+    needed = {
+        whole: [(length, least) for length in lengths if length <= whole and (least := _least_shared(whole, length))]
+        for whole in lengths
+    }
+    fewest = {whole: min((least for _, least in shorter), default=whole + 1) for whole, shorter in needed.items()}
+    by_word: defaultdict[int, list[int]] = defaultdict(list)
+    for at in sorted(ranked, key=lambda at: len(ranked[at])):
+        words = ranked[at]
+        for word in words[: len(words) - fewest[len(words)] + 1]:
+            by_word[word].append(at)
+    for word, found in by_word.items():
+        with_words: defaultdict[int, dict[tuple[int, int], list[int]]] = defaultdict(dict)  # by length
+        for number, at in enumerate(found):
+            words = ranked[at]
+            whole = len(words)
+            near: set[int] = set()
+            if len(found) <= _FEW or whole > _SHORT:
+                near.update(found[:number])
             else:
-                near = {*several}
-                for key in combinations(words[place + 1 : _spare_words(words) + 3], 2):
-                    known = with_words.setdefault(key, [])
-                    near.update(known)
-                    known.append(at)
-            for other in near:
-                shared = len(own.intersection(ranked[other]))
-                if shared >= _FEWEST_SHARED and shared >= _SHARED_SHARE * (len(own) + len(ranked[other]) - shared):
-                    yield other, at
+                place = words.index(word)
+                for length, least in needed[whole]:
+                    known = with_words[length]
+                    if length == whole:
+                        for key in combinations(words[place + 1 : whole - least + 3], 2):
+                            alike = known.setdefault(key, [])
+                            near.update(alike)
+                            alike.append(at)
+                    elif known:
+                        for key in combinations(words[place + 1 : whole - least + 3], 2):
+                            near.update(known.get(key, ()))
+            if near:
+                own = frozenset(words)
+                for other in near:
+                    least = _least_shared(whole, len(ranked[other]))
+                    if least and len(own.intersection(ranked[other])) >= least:
+                        yield other, at
 
 
-def _spare_words(words: Sequence[str]) -> int:
-    """Return how many of a topic's words another one may lack that shares enough of them."""
-    return len(words) - max(_FEWEST_SHARED, int(_SHARED_SHARE * len(words)))
+@cache
+def _least_shared(one: int, other: int) -> int:
+    """Return how many words nearly equal requests of these numbers of words have to share, or 0 if they are too
+    different."""
+    enough = (
+        shared
+        for shared in range(_FEWEST_SHARED, min(one, other) + 1)
+        if shared >= _SHARED_SHARE * (one + other - shared)
+    )
+    return next(enough, 0)
 
 
 def _find_root(root: dict[_Item, _Item], one: _Item) -> _Item:

@@ -22,6 +22,8 @@ from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})  # one for all topics: two for each would be a tenth of a large set
+
 Name = Annotated[str, Field(max_length=LONGEST), name_validator(ID_SIGNS)]
 
 Language = Annotated[str, form_validator(LANGUAGE_TAG, "the code of a language, such as de or pt-BR")]
@@ -233,10 +235,12 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
         request=entry.request.strip(),
         subject=entry.subject.strip(),
         turns=tuple(turn.strip() for turn in entry.turns),
-        fields=MappingProxyType(dict(entry.fields)),
+        fields=MappingProxyType(dict(entry.fields)) if entry.fields else _NOTHING,
         format=entry.asks_for.strip(),
         cluster=entry.cluster,
-        translations=MappingProxyType({k: MappingProxyType(own) for k, own in entry.translations.items()}),
+        translations=MappingProxyType({k: MappingProxyType(own) for k, own in entry.translations.items()})
+        if entry.translations
+        else _NOTHING,
         files=tuple(_read_file(document, (*loc, "files", i), one) for i, one in enumerate(entry.files)),
     )
 

@@ -169,6 +169,8 @@ def _latest_session(heard: list[Conversation], *, renewed: bool) -> list[Convers
     """Return the recorded conversations of the session that is still open, in order. There are none if the system
     closed its session, because the next conversation then begins a new one. There are none either if sessions are
     renewed and these are not the first of one session, because topics were added and the session ended elsewhere."""
+    if not heard:
+        return []
     opened = max((one.started_at for one in heard if one.place == 1), default="")
     latest = sorted((one for one in heard if one.started_at >= opened), key=lambda one: one.place)
     closed = bool(latest) and latest[-1].outcome is not None and latest[-1].outcome.kind == "system-ended"
@@ -179,12 +181,14 @@ def _latest_session(heard: list[Conversation], *, renewed: bool) -> list[Convers
 def _work(
     audit: Audit, system: System, topic: Topic, key: TrialKey, identity: str, attempts: Sequence[Conversation]
 ) -> Work:
-    latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
-    number = latest[0].attempt + 1 if latest else 1
-    # Interrupted attempts do not count: the one that continues them must request words with the same seeds.
-    lost = sum(one.outcome is not None for one in attempts)
     member = audit.member_of(topic, key.trial)
     arm, name = (member.arm, member.name) if member else (system.arm, "")
+    if not attempts:
+        return Work(key, topic, identity, 1, system.group, arm, member=name)
+    latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
+    number = latest[0].attempt + 1
+    # Interrupted attempts do not count: the one that continues them must request words with the same seeds.
+    lost = sum(one.outcome is not None for one in attempts)
     work = Work(key, topic, identity, number, system.group, arm, lost=lost, member=name)
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
     if not interrupted or audit.drivers[system.door].capabilities.stateful:
