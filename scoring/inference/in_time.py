@@ -177,7 +177,7 @@ class _Orders:
         self.starts = np.repeat(np.cumsum((0, *lengths[:-1])), lengths)
         """The place of the first trial of each trial's topic."""
 
-    def draw(self, draws: int) -> Iterator[Counts]:
+    def draw(self, draws: int) -> Iterator[npt.NDArray[np.unsignedinteger]]:
         """Yield arrays (some of the draws, n trials) of the drawn places of trials within their topic."""
         n = len(self.starts)
         drawn_orders = _drawn_orders if draws * n <= _SHARED else _drawn_orders.__wrapped__
@@ -211,7 +211,7 @@ def _test_within_topics(rows: Sequence[Floats], orders: _Orders) -> TimeDependen
             found.append(_lagged_products(lines))
         return np.concatenate(found)
 
-    seen = float(sum(_lagged_products(row[None]) for row in rows)[0])
+    seen = float(sum(float(_lagged_products(row[None])[0]) for row in rows))
     if PermutedLine.of(rows).is_settled():
         mean, variance = map(sum, zip(*(PermutedLine.of([row]).products(_WEIGHTS) for row in rows), strict=True))
         p = upper_p(seen, mean, variance)
