@@ -39,9 +39,11 @@ def _judge(rule: Rule, sight: Sight) -> tuple[bool, str]:
     match rule:
         case Reference():
             return _judge(rule.rule, sight)
+        case Not(rule=Not(rule=again)):
+            return _judge(again, sight)
         case Not():
             holds, why = _judge(rule.rule, sight)
-            return not holds, f"it must not be so, and it is{'' if holds else ' not'}: {why}"
+            return not holds, f"{'excluded by' if holds else 'nothing excludes it:'} {_name(rule.rule)}{why}"
         case Any() | All():
             decides = isinstance(rule, Any)
             words: dict[str, None] = {}

@@ -42,12 +42,14 @@ CASES = {
     # The condition and the answer → whether it is met, and why.
     "a phrase that must not be there": (
         "{not: {contains: {phrases: [Kredit]}}}", "Mit Kredit.",
-        (False, "it must not be so, and it is: one of the phrases: “Kredit”"),
+        (False, "excluded by contains: one of the phrases: “Kredit”"),
     ),
     "a phrase that is rightly not there": (
         "{not: {contains: {phrases: [Kredit, Darlehen]}}}", "Bar.",
-        (True, "it must not be so, and it is not: Kredit | Darlehen: not found"),
+        (True, "nothing excludes it: contains: Kredit | Darlehen: not found"),
     ),
+    "a named rule that must not hold": ("{not: price}", "9 Euro", (False, "excluded by price: the pattern: “9 Euro”")),
+    "a rule that is negated twice": ("{not: {not: price}}", "9 Euro", (True, "the pattern: “9 Euro”")),
     "the part of all that fails": (
         f"{{all: [{{words: {{at_least: 2}}}}, {PRICE}]}}", "Sehr viel Geld.",
         (False, r"contains: \d{1,9} Euro: not found"),
