@@ -7,10 +7,11 @@ from types import MappingProxyType
 from protocols.graph import most_turns
 from protocols.rules.rule import Rule
 from protocols.states import SimulatedUser, State
+from topics.counting import pluralize
 from topics.topic import Topic
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Protocol:
     """The words of a user, and how the next turn depends on the answer.
 
@@ -34,6 +35,10 @@ class Protocol:
     allow: tuple[str, ...] = ()
     greeted: bool = False
     _most_turns: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        sizes = f"{pluralize(len(self.states), 'state')}, {pluralize(len(self.rules), 'rule')}"
+        return f"<Protocol {self.name} {self.version}: {sizes}>"
 
     @property
     def needs(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from topics.attributes import AttributeSet
+from topics.counting import pluralize
 from topics.csv_rows import Cell, Table, csv_line, decode_table, read_table
 from topics.errors import InputError, Place, suggestion
 from topics.regular_file import read_bytes
@@ -91,6 +92,9 @@ class GoldTable:
         return self._topics == other._topics if isinstance(other, GoldTable) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<GoldTable: {pluralize(len(self), 'entity')} of {pluralize(len(self._topics), 'topic')}>"
 
     def _merge_entry(self, entry: GoldEntry) -> None:
         entries = self._topics.setdefault(entry.topic, {})

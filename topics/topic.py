@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from topics.attributes import AttributeSet
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.kinds import UrlKind
 from topics.names import LONGEST, WRONG_CHARACTERS, name_fault, name_words
@@ -75,7 +76,7 @@ class Topic:
         return self.format or self.type.asks_for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TopicSet:
     """Topics in file order, with the attribute sets to which they refer. `left_out` has the ids of topics in the file
     that are not played; a gold table may still contain them. `sources` is what is known about the sources of answers.
@@ -96,6 +97,9 @@ class TopicSet:
             f"topic {topic_id!r} is not in the topic set {self.name!r}",
             allowed=", ".join(topic.id for topic in self.topics[:8]) + (", …" if len(self.topics) > 8 else ""),
         )
+
+    def __repr__(self) -> str:
+        return f"<TopicSet {self.name}: {pluralize(len(self.topics), 'topic')}>"
 
     @property
     def clusters(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from protocols.route import Choice, Route
 from topics.counting import pluralize
 from topics.html_table import html_table
 from topics.sent_files import SentFile
+from topics.shown_names import shorten
 
 # Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
 # servers that speak like one of them, as `_plain` writes them.
@@ -46,6 +47,9 @@ def ending_from_finish(finish: str) -> str:
 
 # The outcome of an attempt in which the infrastructure failed: not counted, repeated as a new attempt.
 INVALID = "invalid"
+
+# Characters of a text in the short form of a turn, so that a notebook shows it in a line.
+_LONGEST = 40
 
 # Limit of trials, attempts, places in a session and counts of turns, in every file and option.
 LARGEST_NUMBER = 10**9 - 1
@@ -110,7 +114,7 @@ class SystemTurn:
         return "refused" if self.answer.refused else ending_from_finish(self.finish)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Turn:
     """One user turn (numbered from 1, said in the protocol state `state`), its reply, and the route taken after it.
 
@@ -140,6 +144,11 @@ class Turn:
     def label(self) -> str | None:
         """The label of the answer, `o` or `x`; None if no decision was recorded."""
         return self.route.label if self.route else None
+
+    def __repr__(self) -> str:
+        answer = "no answer" if self.reply is None else repr(shorten(self.reply.answer.text, _LONGEST))
+        label = f", {self.label}" if self.label else ""
+        return f"<Turn {self.number}: {shorten(self.said, _LONGEST)!r}: {answer}{label}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from recordings.conversations.endings import end_name
 from recordings.events.attempts import Attempt
 from recordings.trees.growth import Growth, UnsortedTree, assemble
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
+from topics.counting import pluralize
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,9 @@ class TreeBuilder:
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
         """Add a path named `trial`. `outcome` is "" if unknown. Raises ValueError if only some paths have a name."""
         self._growth.add(path, trial, outcome)
+
+    def __repr__(self) -> str:
+        return f"<TreeBuilder by {self.merging.name}: {pluralize(self._growth.folded, 'trial')}>"
 
     def tree(self) -> ConversationTree:
         """Return the current tree. Raises ValueError if the tree is empty or if a trial was added twice."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.preorder import depths, group_branches, is_out_of_order, subtree_sizes
+from topics.counting import pluralize
 
 SPEAKERS = ("system", "user")
 
@@ -75,7 +76,7 @@ class Scope:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConversationTree:
     """A tree of N nodes in pre-order. Node 0 is the root, before anything is said. Every other node is one turn.
 
@@ -138,6 +139,10 @@ class ConversationTree:
     def __len__(self) -> int:
         """Return N, the number of nodes including the root."""
         return len(self.parent)
+
+    def __repr__(self) -> str:
+        turns = pluralize(len(self) - 1, "node")
+        return f"<ConversationTree by {self.merge}: {pluralize(self.n, 'trial')}, {turns} after the root>"
 
     def __eq__(self, other: object) -> bool:
         """Compare keys, scope, nodes and trials. If the trials have no names, only their ends are compared."""

@@ -12,6 +12,7 @@ from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Estimand, Verdict
 from scoring.inference.ratios import Ratio
 from scoring.inference.sameness import Sameness
+from topics.counting import pluralize
 
 # Ends the reason why no winner is named, whatever the figures.
 SEE_BOUNDS = ": see the bounds"
@@ -101,7 +102,7 @@ class Pairs(Sequence[Pair]):
         return self._describe(places) if isinstance(places, int) else tuple(map(self._describe, places))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MeasureComparison:
     """All pairs of systems in one measure, over the topics for which all of them have a value.
 
@@ -140,6 +141,11 @@ class MeasureComparison:
     def label(self) -> str:
         """The printed name of the measure, such as `%useful S1`."""
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
+
+    def __repr__(self) -> str:
+        of = f" of {self.topic_type}" if self.topic_type else ""
+        compared = f"{pluralize(len(self.pairs), 'pair')} over {pluralize(len(self.topics), 'topic')}"
+        return f"<MeasureComparison in {self.label}{of}: {compared}>"
 
     def pairs_of(self, system: str) -> tuple[Pair, ...]:
         """Return all pairs that include `system`."""

@@ -16,6 +16,7 @@ from scoring.swan.item import Item
 from scoring.swan.rules.registry import parse_rule
 from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
+from topics.counting import pluralize
 from topics.document import Document, StrictModel, form_validator, parse_document, read_document
 from topics.errors import InputError, suggestion
 from topics.text_file import decode
@@ -122,7 +123,7 @@ class Criterion:
         return bool(self.rules or self.set_rules) if kind == "rule" else kind in self.judges
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """The criteria by which SWAN judges a conversation, in the order of their file ([SWAN]: see docs/swan.md).
     `schema["Correctness"]` is one criterion; a number as a string works too. `about` is one sentence about the
@@ -150,6 +151,9 @@ class Schema:
 
     def __iter__(self) -> Iterator[Criterion]:
         return iter(self.criteria)
+
+    def __repr__(self) -> str:
+        return f"<Schema {self.name}: {pluralize(len(self.criteria), 'criterion', 'criteria')}>"
 
     @property
     def weights(self) -> dict[str, float]:
