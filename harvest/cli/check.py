@@ -32,6 +32,7 @@ from simulators.registry import default_hazards
 from simulators.stopping.hazard import ORIGIN
 from topics.clusters import nearly_equal_topics, nearly_same_note
 from topics.counting import count_time, pluralize
+from topics.decimals import percent
 from topics.languages import language_name, language_of
 from topics.plug_ins import loaded_plug_ins
 from topics.unseen_characters import character_name, find_unseen, show_unseen
@@ -211,7 +212,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
         _echo(f"  {line}")
     for name, member in document["population"].items():
         drawn = pluralize(member["trials"], "trial")
-        _echo(f"  user {name}: {member['share']:.1%} of the population, drawn for {drawn} of each system")
+        _echo(f"  user {name}: {percent(member['share'], 1)} of the population, drawn for {drawn} of each system")
     if resolved.groups:
         none = "none: without one, group differences cannot be compared with the system's own variation"
         said = ", ".join(f"{one} and {other} say the same" for one, other in document["null_pairs"])

@@ -19,6 +19,7 @@ from harvest.stores.stored_run import StoredRun
 from harvest.terminal import printable
 from recordings.log.run_folder import count_begun_files
 from topics.counting import plural, pluralize
+from topics.decimals import percent
 from topics.errors import HarvestError
 
 NOTHING_RECORDED = "interrupted; nothing was recorded, and the same command starts again"
@@ -45,7 +46,7 @@ def describe_audit(console: Console, audit: Audit) -> None:
     if audit.groups:
         console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
     if audit.population:
-        each = ", ".join(f"{one.name} {one.share:.0%}" for one in audit.population)
+        each = ", ".join(f"{one.name} {percent(one.share)}" for one in audit.population)
         console.print(escape(f"  the user of each trial is drawn, the same for all systems: {each}"))
     if audit.arms:
         console.print(

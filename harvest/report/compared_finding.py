@@ -32,7 +32,7 @@ from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import round_roughly
+from topics.decimals import percent, round_roughly
 
 _ROUNDING = 1e-12  # values that differ only by the order of summation must compare as equal
 
@@ -48,10 +48,7 @@ def comparison_finding(
     if first is None or all(pair.verdict == "no value" for pair in first.pairs):
         return Finding(
             "cannot tell",
-            f"These systems cannot be compared by the judgments of {leading.scorers}: no topic has a value of "
-            f"{leading.measure} for all of them."
-            if leading.scorers
-            else "These systems cannot be compared: no measure has a value for all of them.",
+            "These systems cannot be compared: no measure has a value for all of them.",
             f"{finding.trial_count(material)}.",
         )
     study = _FindingWriter(found, first, material, runs, leading)
@@ -59,11 +56,8 @@ def comparison_finding(
 
 
 def compared_measure(found: Comparison, leading: Leading) -> MeasureComparison | None:
-    """Return the comparison by the main measure of the report, or None if no measure was compared. Labels of rules are
-    never compared in the place of judgments."""
+    """Return the comparison by the main measure of the report, or None if no measure was compared."""
     whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
-    if leading.scorers:
-        return next((one for one in whole if one.measure == leading.measure), None)
     known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
     named = [one for one in known if one.measure == leading.measure]
     return (named or known or whole or [None])[0]  # type: ignore[list-item]
@@ -285,7 +279,7 @@ class _FindingWriter:
         if pair.is_distinguished:
             unit = " points" if is_percentage(self.one.measure) else ""
             shares = finding.join_names(
-                [f"{finding.safe_name(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top]
+                [f"{finding.safe_name(driver.topic)} ({percent(driver.share)})" for driver in top]
             )
             without = (
                 f"without {finding.safe_name(top[0].topic)} it would be {signed(self.one, sign * top[0].without)}{unit}"

@@ -22,6 +22,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
 from scoring.table import ScoreRow, ScoreTable, shown_range
 from topics.counting import pluralize
+from topics.decimals import decimal, percent
 
 _ANSWER = "S "  # before the label of a system's turn in a tree
 MOST_NAMED = 3  # topics named in a finding
@@ -170,9 +171,13 @@ def _narrowing_advice(spread: SystemVariance | None) -> str:
     like, these = spread.split.narrowing_shares(_FACTOR)
     if math.isnan(like):
         return "Trials of a topic agree here, so add topics to narrow this interval." if spread.split.topics else ""
-    half = "half" if math.isclose(these, 0.5) else f"{100 * these:.0f}%"
+    half = "half" if math.isclose(these, 0.5) else percent(these)
     least, most = spread.split.narrowing_ends(_FACTOR)
-    by = f"{100 * like:.0f}% [{100 * least:.0f}, {100 * most:.0f}]" if most == most else "what cannot be told yet"
+    by = (
+        f"{percent(like)} [{decimal(100 * least, 0)}, {decimal(100 * most, 0)}]"
+        if most == most
+        else "what cannot be told yet"
+    )
     return (
         f"To narrow the interval by half, play {_FACTOR} times the topics; {_FACTOR} times the trials would narrow "
         f"it by {by} for topics like these, and by {half} for these topics."

@@ -18,6 +18,7 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
 from topics.counting import pluralize
+from topics.decimals import percent
 
 _MOST = 3  # reasons, or systems, in a sentence
 _LONGEST = 160  # characters of an answer that is quoted
@@ -220,7 +221,7 @@ def _driver_words(system: WatchedSystem, *, moved: bool) -> list[str]:
         parts.append(safe_name(f"{words[0].upper()}{words[1:]}{watch_words.named_topics(system.stretch, _MOST)}."))
     if moved and system.turns:
         turn = system.turns[0]
-        before, share = (f"{100 * share:.0f}%" for share in turn.portion)
+        before, share = (percent(share) for share in turn.portion)
         # The share of several audits is not that of this one, which the headline may name.
         over = f" over these {system.stretch.audits} audits" if system.stretch.audits > 1 else ""
         place = answer_place(turn.turns, turn.branch)

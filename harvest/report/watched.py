@@ -18,6 +18,7 @@ from harvest.studies.watch.words import signed_value, stretch_words, topics_word
 from harvest.tables.comparison_words import p_text
 from recordings.files.times import unix_seconds
 from scoring.table import is_percentage
+from topics.decimals import percent
 
 _MOST_ALIKE = 5  # topics that are listed if none stands out
 
@@ -62,7 +63,7 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         yield table(head, rows, right, f"Topics of {name} {those}, {stretch_words(system.stretch)}")
     rows = []
     for turn in system.turns:
-        before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
+        before, now = (f"{percent(share)} of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
         both = blessed.turn_link(system.name, turn, system.topics) if blessed else ""
         place = answer_place(turn.turns, turn.branch).removesuffix(":")
         rows.append([place, now, before, p_text(turn.p), {"text": "before and now", "href": both} if both else ""])

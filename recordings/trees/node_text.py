@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from recordings.trees.tree import ConversationTree
 from topics.addresses import canonical_url
 from topics.counting import pluralize
+from topics.decimals import percent
 from topics.kinds import KINDS
 from topics.late_pattern import lazy_pattern
 from topics.links import find_urls, links_in
@@ -89,11 +90,11 @@ def format_percent(share: float) -> str:
     """Format a share as a whole percentage. 0% is written only for exactly 0, and 100% only for exactly 1."""
     if isnan(share):
         return "n/a"
-    if 0 < share < 0.005:
+    if 0 < share <= 0.005:
         return "<1%"
-    if 0.995 < share < 1:
+    if 0.995 <= share < 1:
         return ">99%"
-    return f"{100 * share:.0f}%"
+    return percent(share)
 
 
 def tree_title(tree: ConversationTree) -> str:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from scoring.table import shown_value
 from tests.support.checkout import ROOT
-from topics.decimals import decimal, format_change, round_roughly, significant_digits
+from topics.decimals import decimal, format_change, percent, round_roughly, significant_digits
 
+# A share as a percentage in a format of its own. The words and figures of a watch are not among them yet.
+PERCENT_FORMAT = re.compile(r"\{[^{}\"]*100 \* [^{}\"]*:\.\df\}|\{[^{}]*:\.\d%\}")
 SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
 
 
@@ -36,6 +38,40 @@ SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
 )
 def test_a_difference_is_written_with_its_sign_or_is_zero(value: float, share: bool, said: str) -> None:
     assert format_change(value, share=share) == said
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "said"),
+    [
+        (23 / 40, 0, "58%"),  # 100 * 23 / 40 is 57.5, and 100 * (23 / 40) is 57.49999999999999
+        (9 / 40, 0, "22%"),
+        (0.575, 1, "57.5%"),
+        (0.12345, 2, "12.34%"),
+        (0.12355, 2, "12.36%"),
+        (-0.0001, 0, "0%"),
+        (math.nan, 1, "n/a"),
+    ],
+)
+def test_the_middle_between_two_percentages_is_rounded_to_the_even_one(share: float, digits: int, said: str) -> None:
+    assert percent(share, digits) == said
+
+
+@given(st.integers(1, 2000), st.integers(0, 2000), st.integers(0, 2))
+def test_a_percentage_is_the_same_however_its_share_is_computed(n: int, k: int, digits: int) -> None:
+    ways = (100 * (k / n), 100 * k / n, k / n * 100, 100 - 100 * (1 - k / n))
+    assert len({decimal(way, digits) for way in ways}) == 1
+
+
+def test_no_other_code_rounds_percentages() -> None:
+    """Python writes 57% for 100 * 0.575, and 58% for 100 * 23 / 40."""
+    found = [
+        f"{path.relative_to(ROOT)}: {wrong[0]}"
+        for folder in ("harvest", "scoring", "recordings", "simulators", "protocols", "topics")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for wrong in PERCENT_FORMAT.finditer(path.read_text(encoding="utf-8"))
+        if path.parent != ROOT / "harvest" / "studies" / "watch"
+    ]
+    assert found == []
 
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 6), st.booleans(), st.booleans())

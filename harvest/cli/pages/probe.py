@@ -13,6 +13,7 @@ import click
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import NumberRange, PathArgument, check_output_file
 from harvest.terminal import people_console, printable, wrap_lines
+from topics.decimals import percent
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _findings_table(findings: Sequence[Finding]) -> Table:
             value = Text("nothing that could be written as a site file", style="italic")
         else:
             value = Text(printable(one.value, line=True), style="bold" if one.used else "")
-        table.add_row(one.field, f"{100 * one.sure:.0f}%", value)
+        table.add_row(one.field, percent(one.sure), value)
         signs = one.why[:3] if one.used or one.value is None else ("only a comment in the draft", *one.why[:3])
         for sign in signs:
             table.add_row("", "", Padding(Text(printable(sign, line=True), style="dim"), (0, 0, 0, 2)))

@@ -13,7 +13,7 @@ from harvest.judging.models.questions import PREFERENCE
 from recordings.judged.judgments import Judgment
 from scoring.simulation.reliability import kendall_tau
 from topics.counting import pluralize
-from topics.decimals import decimal
+from topics.decimals import decimal, percent
 from topics.identity import content_hash
 
 # The fewest things for which a correlation is reported.
@@ -65,15 +65,15 @@ def order_sentences(judgments: Iterable[Judgment]) -> Iterator[str]:
         # In the original order the left one is shown first, in reverse the right one.
         first = sum((a == "left") + (b == "right") for a, b in both)
         decided = sum((a in ("left", "right")) + (b in ("left", "right")) for a, b in both)
-        won = f"; the one shown first won {100 * first / decided:.0f}% of {decided}" if decided else ""
-        yield f"order: {100 * alike / len(both):.0f}% of {pluralize(len(both), 'pair')} said alike in both orders{won}"
+        won = f"; the one shown first won {percent(first / decided)} of {decided}" if decided else ""
+        yield f"order: {percent(alike / len(both))} of {pluralize(len(both), 'pair')} said alike in both orders{won}"
 
 
 def _criterion_sentences(items: Sequence[Item]) -> Iterator[str]:
     scored = [(one, float(one.judgment.value)) for one in items if isinstance(one.judgment.value, (int, float))]
     repeats = [first == second for one in items for first, second in combinations(one.judgment.samples, 2)]
     if repeats:
-        yield f"repeat: {100 * sum(repeats) / len(repeats):.0f}% of two samples of one thing say the same"
+        yield f"repeat: {percent(sum(repeats) / len(repeats))} of two samples of one thing say the same"
     if len(scored) >= _FEWEST_THINGS:
         found = _correlation([(float(one.words), value) for one, value in scored])
         shared = [(float(one.words), one.people) for one, _ in scored if one.people is not None]
@@ -90,7 +90,7 @@ def _criterion_sentences(items: Sequence[Item]) -> Iterator[str]:
             gap = math.fsum(value - theirs for value, theirs in pairs) / len(pairs)
             equal = sum(value == theirs for value, theirs in pairs) / len(pairs)
             off = decimal(gap, 2, signed=True)
-            yield f"{half} topics: {off} from people, {100 * equal:.0f}% equal (n={len(pairs)})"
+            yield f"{half} topics: {off} from people, {percent(equal)} equal (n={len(pairs)})"
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float:

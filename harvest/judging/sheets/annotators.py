@@ -8,7 +8,7 @@ from itertools import combinations
 
 from recordings.judged.judgments import UNSURE, Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
-from topics.decimals import decimal
+from topics.decimals import decimal, percent
 
 Key = tuple[object, ...]
 
@@ -99,7 +99,7 @@ def agreement_words(agreement: Agreement) -> str:
     alpha = "n/a" if math.isnan(agreement.alpha) else f"{decimal(agreement.alpha, 2)}{ends}"
     few = f"; {agreement.rare} with a score or value other than the most frequent one"
     few = few if own.is_defined and agreement.rare < _FEW_RARE else ""
-    return f"equal {100 * agreement.equal:.0f}% (n={agreement.things})  alpha {alpha} (n={agreement.scored}{few})"
+    return f"equal {percent(agreement.equal)} (n={agreement.things})  alpha {alpha} (n={agreement.scored}{few})"
 
 
 def adjudicated_by(layers: Iterable[Layer], criteria: Iterable[str]) -> dict[str, Counter[str]]:

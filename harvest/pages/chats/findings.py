@@ -19,6 +19,7 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.pages.sites.site import FORMAT
 from harvest.systems.driver import DriverError
+from topics.decimals import percent
 
 _WIDTH = 100
 
@@ -62,7 +63,7 @@ def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequenc
         several = [one for one in findings if one.field == field]
         lines.append("")
         for one in several:
-            lines += _comment_lines(f"{field}: {100 * one.sure:.0f}% sure; {'; '.join(one.why)}")
+            lines += _comment_lines(f"{field}: {percent(one.sure)} sure; {'; '.join(one.why)}")
         used = [one.value for one in several if one.used and one.value is not None]
         given = [one.value for one in several if one.value is not None]
         if used:

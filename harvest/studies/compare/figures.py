@@ -125,7 +125,9 @@ def _pair_words(found: Comparison, first: str, second: str) -> str:
             label = measure.label
             if pair.is_distinguished:
                 size = abs(pair.value)
-                label += f" (by {100 * size:.1f} points)" if is_percentage(measure.measure) else f" (by {size:.4f})"
+                label += (
+                    f" (by {decimal(100 * size, 1)} points)" if is_percentage(measure.measure) else f" (by {size:.4f})"
+                )
             words = f"{verdicts[found.verdict_of(measure, pair)]} {{}}"
             if measure.label in on_these:
                 topics, like = ("this topic", "it") if len(measure.topics) == 1 else ("these topics", "them")

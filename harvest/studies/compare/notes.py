@@ -14,7 +14,7 @@ from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import round_roughly
+from topics.decimals import percent, round_roughly
 
 _MOST_DRIVERS = 3  # topics named on each side
 _MOST_LINES = 8  # topics named in a note
@@ -201,7 +201,7 @@ def _driver_words(measure: MeasureComparison, pair: Pair) -> str:
             f"{printable(pair.second, line=True)}: {_topic_names(other)}"
         )
     said = ", ".join(  # a part that is printed as 0% drives nothing
-        f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most if 100 * one.share >= 0.5
+        f"{printable(one.topic, line=True)} {percent(one.share)}" for one in most if 100 * one.share >= 0.5
     )
     against = " (other topics go the other way)" if sum(one.share for one in most) > 1 else ""
     return f"driven by {said} of it{against}; {signed(measure, most[0].without)} without {_topic_names(most[:1])}"

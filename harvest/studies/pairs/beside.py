@@ -21,6 +21,7 @@ from harvest.terminal import printable
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.counting import pluralize
+from topics.decimals import percent
 
 # Most pairs of equal words in two texts; comparing more would keep a reader waiting.
 _MOST_STEPS = 4_000_000
@@ -139,10 +140,10 @@ def summary_lines(differences: Sequence[LabelDifference], sides: tuple[Side, Sid
             ways = (f"{names[0]} {a}, {names[1]} {b}: {many}" for (a, b), many in one.by_labels.items())
             said += f" ({'; '.join(ways)})"
         yield said
-        known = [f"{name} {100 * share:.0f}%" for name, share in zip(names, one.within, strict=True) if share == share]
+        known = [f"{name} {percent(share)}" for name, share in zip(names, one.within, strict=True) if share == share]
         if known:
             own = " and ".join(known)
-            yield f"    that is {100 * count / one.n:.0f}%; between two trials of one system on one topic: {own}"
+            yield f"    that is {percent(count / one.n)}; between two trials of one system on one topic: {own}"
 
 
 class _Page:
@@ -250,7 +251,7 @@ def _compared_words(found: WordDifferences, mine: SystemTurn, other: SystemTurn)
         return "too long to mark what differs"
     if math.isnan(found.common):
         return "no words on either side"
-    share = f"{100 * found.common:.0f}% of the words in common"
+    share = f"{percent(found.common)} of the words in common"
     if found.common == 1:
         return "the same words, with other white space"
     return share + (", so none are marked" if found.common < _LEAST_COMMON else "")

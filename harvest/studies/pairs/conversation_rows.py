@@ -11,6 +11,7 @@ from recordings.conversations.answer_parts import choice_row, offer_row, parts_r
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.conversations.endings import shown_end
 from recordings.log.run_folder import Run
+from topics.decimals import percent
 from topics.languages import language_of
 from topics.sent_files import file_row
 
@@ -57,7 +58,7 @@ def fault_words(turn: "WordedTurn") -> str:
     """Describe the fault of a user turn worded by a model, and the share of the intended words in the turn."""
     from simulators.llm.faults import FAULTS  # imported late: only some runs have such turns
 
-    kept = "" if turn.kept != turn.kept else f"; {100 * turn.kept:.0f}% of the words that were meant are kept"
+    kept = "" if turn.kept != turn.kept else f"; {percent(turn.kept)} of the words that were meant are kept"
     return f"{turn.fault} ({FAULTS[turn.fault]}{kept})"
 
 

@@ -17,7 +17,7 @@ from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from scoring.inference.interval import Interval
 from topics.counting import pluralize
-from topics.decimals import decimal
+from topics.decimals import decimal, percent
 
 FORMAT = "harvest-preferences/2"
 _DETAILS = (
@@ -86,7 +86,7 @@ def _sentence(one: PreferenceResult, level: float) -> str:
         return f"{_pair_name(one)}: cannot tell which is preferred{why}."
     better = one.first if one.value > 0.5 else one.second
     share = max(one.value, 1 - one.value)
-    return f"{_pair_name(one)}: {printable(better, line=True)} is preferred ({100 * share:.1f}%)."
+    return f"{_pair_name(one)}: {printable(better, line=True)} is preferred ({percent(share, 1)})."
 
 
 def _figures(found: PreferenceStudy) -> Table:
@@ -107,8 +107,8 @@ def _figures(found: PreferenceStudy) -> Table:
 def _share_words(value: float, interval: Interval) -> str:
     if math.isnan(value):
         return "n/a"
-    ends = "" if math.isnan(interval.low) else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-    return f"{100 * value:.1f}%{ends}"
+    ends = "" if math.isnan(interval.low) else f" [{decimal(100 * interval.low, 1)}, {decimal(100 * interval.high, 1)}]"
+    return f"{percent(value, 1)}{ends}"
 
 
 def _side_sentence(side: Side) -> str:
@@ -128,7 +128,7 @@ def _agreement_sentence(found: PreferenceStudy) -> str:
     ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
     alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
     return (
-        f"agreement: {100 * one.equal:.0f}% of judgments of one pair are the same (n={one.things} pairs); "
+        f"agreement: {percent(one.equal)} of judgments of one pair are the same (n={one.things} pairs); "
         f"Krippendorff's alpha {alpha} (n={one.scored})"
     )
 

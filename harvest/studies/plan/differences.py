@@ -33,6 +33,7 @@ from scoring.statistics.outcomes import Components
 from scoring.table import is_percentage
 from topics.arrays import Floats
 from topics.counting import pluralize
+from topics.decimals import decimal, percent
 from topics.identity import generator
 
 Powers = Mapping[Estimand, Power]
@@ -274,7 +275,7 @@ class DifferenceModel:
             f"{self._bare(math.sqrt(variance))}{unit}" for variance in (one.topic + one.both, one.both, one.within)
         )
         parts = {
-            "mean": f"mean {100 * one.mean:.1f}%" if self._percent else f"mean {one.mean:.4g}",
+            "mean": f"mean {percent(one.mean, 1)}" if self._percent else f"mean {one.mean:.4g}",
             "between": f"spread between topics of one system {between}",
             "interaction": f"of systems × topics {both}",
             "within": f"between trials {within}",
@@ -287,7 +288,7 @@ class DifferenceModel:
         if self.coming is not None:
             spread = "" if self.basis.pilots else ", ASSUMED to vary between topics as what passes does"
             yield (
-                f"{100 * self.coming.mean():.1f}% of conversations need recovery{spread}; how many do varies between "
+                f"{percent(self.coming.mean(), 1)} of conversations need recovery{spread}; how many do varies between "
                 "simulated studies, systems and topics, and topics without any drop out"
             )
         if self.sources["within"] == "follows":
@@ -321,7 +322,7 @@ class DifferenceModel:
         return is_percentage(self.key[0])
 
     def _bare(self, value: float) -> str:
-        return f"{100 * value:.1f}" if self._percent else f"{value:.4f}"
+        return decimal(100 * value, 1) if self._percent else f"{value:.4f}"
 
 
 def plan_difference(
@@ -363,11 +364,11 @@ def plan_difference(
     notes = pilot.notes if pilot else ()
     moved = pilot is not None and components.shape == "yes or no" and "mean" not in given
     if pilot and moved and abs(pilot.mean - components.mean) > _LEAST_REPORTED:
-        simulated = f"Trials are simulated at {100 * components.mean:.1f}%, where they vary as much as in the pilot"
+        simulated = f"Trials are simulated at {percent(components.mean, 1)}, where they vary as much as in the pilot"
         if pilot.systems == 1:
-            said = f"the pilot's system averages {100 * pilot.mean:.1f}%. {simulated}"
+            said = f"the pilot's system averages {percent(pilot.mean, 1)}. {simulated}"
         else:
-            said = f"the pilot's systems average {100 * pilot.mean:.1f}%, but are at different levels. {simulated}"
+            said = f"the pilot's systems average {percent(pilot.mean, 1)}, but are at different levels. {simulated}"
         notes = (*notes, said)
     model = DifferenceModel(
         basis=basis,

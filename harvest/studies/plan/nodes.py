@@ -32,6 +32,7 @@ from scoring.stochastic.node_power import MOST_TESTED, NodeModel, NodePower, nod
 from scoring.stochastic.parting import Ends, find_ends, visits_by_topic
 from topics.arrays import Counts
 from topics.counting import pluralize
+from topics.decimals import decimal, percent
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -180,9 +181,10 @@ class BranchModel:
             grounds=[
                 f"from the pilot: of {pluralize(self.came, 'trial')} of {pluralize(self.came_topics, 'topic')} that "
                 f"came there, {self.took} took {printable(self.path[-1], line=True)}; topics counting alike, "
-                f"{100 * self.share:.1f}%, with a spread between topics of {100 * self.nodes.spread:.1f} points",
-                f"to be found: {100 * self.changed:.1f}% with one system and {100 * self.share:.1f}% with the other, a "
-                f"difference of {difference}",
+                f"{percent(self.share, 1)}, with a spread between topics of {decimal(100 * self.nodes.spread, 1)} "
+                "points",
+                f"to be found: {percent(self.changed, 1)} with one system and {percent(self.share, 1)} with the other, "
+                f"a difference of {difference}",
             ],
             tables=[
                 ("named", lambda one: words.share_cell(one.power.found)),
@@ -240,9 +242,9 @@ def plan_node(
     changed = share - difference if share > 0.5 else share + difference
     if not 0 < changed < 1:
         raise InputError(
-            f"--detect: {100 * share:.1f}% take {path}, and {100 * difference:g} points more or fewer would "
+            f"--detect: {percent(share, 1)} take {path}, and {100 * difference:g} points more or fewer would "
             "go beyond 0 or 100%",
-            allowed=f"less than {100 * max(share, 1 - share):.1f} points",
+            allowed=f"less than {decimal(100 * max(share, 1 - share), 1)} points",
         )
     nodes = node_model(
         *(pilot.tree, pilot.ended, pilot.through, pilot.system, node, way.branch, changed),

@@ -20,6 +20,7 @@ from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal, percent
 
 FORMAT = "harvest-allocation/1"
 
@@ -118,7 +119,7 @@ def spending_tables(spending: Spending) -> Iterator[RenderableType]:
         stop = f"{pluralize(stopping, 'topic')} can stop there" if stopping else "no topic can stop there"
         yield Text(
             "New ways through a conversation: the next trial of a topic shows one with a chance of "
-            f"{100 * spending.unseen:.0f}% on average. For trees alone, {stop}."
+            f"{percent(spending.unseen)} on average. For trees alone, {stop}."
         )
     yield _table(spending)
     yield from (Text(line, style="dim") for line in _legend(spending))
@@ -148,9 +149,9 @@ def _answer_sentence(one: Spending) -> str:
             f"for these topics would be {equal} of {measure}."
         )
     # As a range, since a single study can be unlucky.
-    low, high = (f"{100 * abs(end):.0f}% {'wider' if end < 0 else 'narrower'}" for end in (found.low, found.high))
+    low, high = (f"{percent(abs(end))} {'wider' if end < 0 else 'narrower'}" for end in (found.low, found.high))
     return (
-        f"These {count} would narrow the interval of a difference for these topics by {100 * found.narrower:.0f}%: "
+        f"These {count} would narrow the interval of a difference for these topics by {percent(found.narrower)}: "
         f"±{_half_width(one, found.width)} of {measure} instead of {equal} with equal trials "
         f"(single studies: 9 in 10 from {low} to {high}). Every topic still counts alike."
     )
@@ -159,7 +160,7 @@ def _answer_sentence(one: Spending) -> str:
 def _half_width(one: Spending, width: float) -> str:
     if math.isnan(width):
         return "n/a"
-    return f"{100 * width / 2:.1f} points" if is_percentage(one.key[0]) else f"{width / 2:.4f}"
+    return f"{decimal(100 * width / 2, 1)} points" if is_percentage(one.key[0]) else f"{width / 2:.4f}"
 
 
 def _table(one: Spending) -> Table:
@@ -169,11 +170,11 @@ def _table(one: Spending) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
     for each in one.topics:
-        chance = f"{100 * each.unseen:.0f}% [{100 * each.unseen_low:.0f}, {100 * each.unseen_high:.0f}]"
+        chance = f"{percent(each.unseen)} [{decimal(100 * each.unseen_low, 0)}, {decimal(100 * each.unseen_high, 0)}]"
         table.add_row(
             Text(printable(each.topic, line=True)),
             str(each.pilot),
-            f"{100 * each.spread:.1f}" if is_percentage(one.key[0]) else f"{each.spread:.4f}",
+            decimal(100 * each.spread, 1) if is_percentage(one.key[0]) else f"{each.spread:.4f}",
             str(each.trials),
             "n/a" if math.isnan(each.unseen) else chance,
             "stop" if each.stop else "",

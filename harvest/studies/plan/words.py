@@ -8,6 +8,7 @@ from typing import Generic, Protocol
 from rich.text import Text
 
 from harvest.studies.plan.grid import WANTED, Design, Grid, Simulated
+from topics.decimals import decimal, percent
 
 ONE_SYSTEM = "one system: what is compared are two audits of it; turns are of one of them"
 
@@ -65,12 +66,12 @@ def share_cell(share: float, more: str = "", none: str = "no test") -> Text:
 def error_words(errors: Sequence[float]) -> str:
     """Return text such as ` (simulation error up to 1.6 points)`, or "" if no design has an error."""
     known = [error for error in errors if not math.isnan(error)]
-    return f" (simulation error up to {100 * max(known):.1f} points)" if known else ""
+    return f" (simulation error up to {decimal(100 * max(known), 1)} points)" if known else ""
 
 
 def in_percent(share: float) -> str:
     """Format a share as a whole percentage such as `80%`; NaN becomes `n/a`."""
-    return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
+    return "n/a" if math.isnan(share) else percent(share)
 
 
 def hours_after(hours: float) -> str:

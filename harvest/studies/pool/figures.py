@@ -13,6 +13,7 @@ from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
 from harvest.tables.long_rows import LongRow
 from harvest.tables.study_form import StudyForm
+from topics.decimals import percent
 
 FORMAT = "harvest-pool/2"
 
@@ -64,7 +65,7 @@ def pool_table(entities: Sequence[Entity], words: Sequence[PooledText]) -> Table
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f}%" if whole else "n/a"
+    return percent(part / whole) if whole else "n/a"
 
 
 def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[PooledText]) -> StudyForm:

@@ -22,6 +22,7 @@ from harvest.terminal import printable, wrap_lines
 from recordings.log.run_folder import Run
 from scoring.table import ScoreRow
 from topics.counting import pluralize
+from topics.decimals import percent
 
 FORMAT = "harvest-findings/2"
 
@@ -97,7 +98,7 @@ def _value_text(measure: str, value: float) -> str:
         return "n/a"
     if measure in (D_PRIME, CRITERION):
         return "∞" if value == math.inf else "-∞" if value == -math.inf else f"{value:.2f}"
-    return f"{100 * value:.1f}%"
+    return percent(value, 1)
 
 
 def _end_text(measure: str, value: float) -> str:

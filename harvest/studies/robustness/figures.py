@@ -14,7 +14,7 @@ from harvest.terminal import printable
 from scoring.inference.interval import METHOD
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, format_change
+from topics.decimals import decimal, format_change, percent
 
 _MOST_NAMES = 8  # in a sentence; the others are counted
 _ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on every machine
@@ -154,7 +154,7 @@ def _arms_with_words(found: Robustness) -> tuple[str, ...]:
 
 
 def _named_shares(shares: Mapping[str, float]) -> str:
-    said = [f"{printable(name, line=True)} {_share_text(share)}" for name, share in shares.items()]
+    said = [f"{printable(name, line=True)} {percent(share)}" for name, share in shares.items()]
     rest = len(said) - _MOST_NAMES
     return ", ".join([*said[:_MOST_NAMES], *([f"{rest} more"] if rest > 0 else [])])
 
@@ -165,7 +165,7 @@ def _change_table(found: Robustness) -> Table:
     table = figure_table("arm", headings, min_width=12, max_width=26)
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
-        words = (f"{changed.other} of {changed.openings}", _share_text(changed.words)) if arm in worded else ("", "")
+        words = (f"{changed.other} of {changed.openings}", percent(changed.words)) if arm in worded else ("", "")
         table.add_row(
             printable(arm, line=True),
             *(words if worded else ()),
@@ -214,7 +214,3 @@ def _value_text(value: float, *, share: bool) -> str:
 
 def _size_text(value: float, *, share: bool) -> str:
     return decimal(100 * value, 1) if share else decimal(value, 4)
-
-
-def _share_text(value: float) -> str:
-    return "n/a" if math.isnan(value) else f"{100 * value:.0f}%"

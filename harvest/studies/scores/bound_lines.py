@@ -9,6 +9,7 @@ from harvest.studies.scores.bounds import CheckedBound
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from scoring.table import is_percentage
+from topics.decimals import percent
 
 _STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yellow", "kept": "dim"}
 
@@ -37,7 +38,7 @@ def noticed_words(one: CheckedBound) -> str:
     far = half * math.sqrt(limit * (1 - limit) / spread)
     noticed = max(0.0, limit - far) if bound.at_most is None else min(1.0, limit + far)
     side = "below" if bound.at_most is None else "above"
-    return f"{bound_words(one)}: with so many trials the check fails {side} about {100 * noticed:.0f}%"
+    return f"{bound_words(one)}: with so many trials the check fails {side} about {percent(noticed)}"
 
 
 def bound_words(one: CheckedBound) -> str:

@@ -28,6 +28,7 @@ from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
+from topics.decimals import decimal
 from topics.topic import Topic
 
 # The meaning of each mark.
@@ -275,7 +276,7 @@ def _table(
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
-            found.append(join("n/a" if value != value else f"{100 * value:.0f}" for value in values))
+            found.append(join("n/a" if value != value else decimal(100 * value, 0) for value in values))
         add([measure], [Text(_aligned_line(found, widths))])
 
     name = chop_cells(type_name, room)

@@ -24,6 +24,7 @@ from recordings.conversations.outlines import Outlines, kinds
 from scoring.swan.schema import Schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
+from topics.decimals import percent
 
 _MOST_CONTRASTS = 12  # differences between runs that are printed
 
@@ -195,4 +196,4 @@ def _list_names(names: Sequence[str]) -> str:
 def _value_text(measure: str, value: float) -> str:
     if value != value:
         return "n/a"
-    return f"{100 * value:.1f}%" if is_percentage(measure) else f"{value:.4f}"
+    return percent(value, 1) if is_percentage(measure) else f"{value:.4f}"

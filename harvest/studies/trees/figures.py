@@ -21,6 +21,7 @@ from scoring.stochastic.transitions import (
     transitions,
     unseen_paths,
 )
+from topics.decimals import decimal
 
 Words = tuple[str, str, str]
 
@@ -229,7 +230,11 @@ def _session(key: TrialKey) -> tuple[str, int]:
 
 def _share_words(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (format_percent(value), f"{count}/{total}", "" if isnan(bottom) else f"[{100 * bottom:.0f}, {100 * top:.0f}]")
+        (
+            format_percent(value),
+            f"{count}/{total}",
+            "" if isnan(bottom) else f"[{decimal(100 * bottom, 0)}, {decimal(100 * top, 0)}]",
+        )
         for count, total, value, bottom, top in zip(k, n, share, low, high, strict=True)
     )
 
@@ -240,7 +245,7 @@ def _unseen_words(mass: UnseenMass, at: Any, what: str, over_topics: bool) -> st
         return ""
     once, n = int(mass.once[at]), int(mass.n[at])
     counted = f"{once} of {n} in one topic alone" if over_topics else f"{once} seen once, n={n}"
-    return f"{what}: about {format_percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
+    return f"{what}: about {format_percent(estimate)} [{decimal(100 * low, 0)}, {decimal(100 * high, 0)}] ({counted})"
 
 
 _STOP = ""  # the way that ends the conversation

@@ -24,6 +24,7 @@ from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.scorers import CORRECTED, UNCHECKED
 from topics.counting import pluralize
+from topics.decimals import percent
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -82,9 +83,11 @@ class TreeScores:
         turns = [f"{share} by {turn}" for turn, share in self._settling_turns()]
         rest = min(self.over.rest / self.over.total, 1.0)  # an estimate can be beyond, by chance
         if rest >= 0.005:
-            turns.append(f"{rest:.0%} not determined by the path")
+            turns.append(f"{percent(rest)} not determined by the path")
         if self.over.undecided > 0:
-            turns.append(f"{self.over.undecided / self.over.total:.0%} is undecided: no two trials took the same path")
+            turns.append(
+                f"{percent(self.over.undecided / self.over.total)} is undecided: no two trials took the same path"
+            )
         said.append(f"of its variance: {', '.join(turns)} ({self.over.estimate} estimate)")
         return tuple(said)
 
@@ -105,7 +108,7 @@ class TreeScores:
             speaker = self.tree.speaker(int(np.flatnonzero(depth == at)[0]))
             counts[speaker] += 1
             if share >= 0.005:  # an estimate can be below 0, by chance
-                found.append((f"{speaker[0].upper()}{counts[speaker]}", f"{share:.0%}"))
+                found.append((f"{speaker[0].upper()}{counts[speaker]}", percent(share)))
         return found
 
 

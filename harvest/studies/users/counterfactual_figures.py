@@ -13,6 +13,7 @@ from harvest.terminal import printable
 from scoring.inference.foretold import FEWEST_CONVERSATIONS
 from scoring.inference.interval import FEWEST
 from scoring.table import shown_value
+from topics.decimals import percent
 
 FORMAT = "harvest-counterfactual/1"
 _DIGITS = 12  # fewer than a float has, so that all machines print the same
@@ -62,7 +63,7 @@ def _cells(one: FigureWithOther) -> tuple[str, ...]:
         low, high = (shown_value(name, end) for end in (told.interval.low, told.interval.high))
         figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
     numbers = [f"{number:.0f}" if number == number else "" for number in (told.effective, told.effective_units)]
-    seen = f"{told.seen:.0%}" if told.seen == told.seen else ""
+    seen = percent(told.seen) if told.seen == told.seen else ""
     system = f"  {printable(one.system, line=True)}"
     return (system, shown_value(name, one.played), figure, str(told.n), *numbers, seen)
 

@@ -15,6 +15,7 @@ from scoring.inference.interval import METHOD
 from scoring.inference.losses import WITHIN
 from scoring.measures.usefulness import RECOVERY
 from scoring.table import shown_value
+from topics.decimals import percent
 
 FORMAT = "harvest-population/1"
 _DIGITS = 12  # fewer than a float has, so that all machines print the same
@@ -71,9 +72,9 @@ def _cells(
     chosen = [members[one.of]] if one.of in members else list(members.values())
     told = [str(sum(each.drawn for each in chosen)), str(sum(each.drawn - each.valid for each in chosen))]
     told += [str(sum(each.cut for each in chosen))] if cut else []
-    share = f"{members[one.of].share:.1%}" if one.of in members else ""
+    share = percent(members[one.of].share, 1) if one.of in members else ""
     if one.of == REWEIGHTED and weights:
-        name += ": " + ", ".join(f"{member} {weight:.0%}" for member, weight in weights.items())
+        name += ": " + ", ".join(f"{member} {percent(weight)}" for member, weight in weights.items())
     figure = shown_value(one.key[0], one.found.value)
     if one.found.interval.is_defined:
         low, high = (shown_value(one.key[0], end) for end in (one.found.interval.low, one.found.interval.high))

@@ -19,7 +19,7 @@ from scoring.simulation.wordings import WORDINGS, WordingComparison
 from simulators.act_table import ANY
 from simulators.fitted import UserFile
 from topics.counting import pluralize
-from topics.decimals import decimal
+from topics.decimals import decimal, percent
 
 FORMAT = "harvest-simulation/1"
 
@@ -31,7 +31,7 @@ _LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOutBits], played: Candidates) -> Iterator[Table]:
     """Yield the act matrix with intervals, the stop models, and held-out figures of act tables and playable users."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
-    table = _new_table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
+    table = _new_table("after", *answers, "n", "then", "seen", f"{percent(file.level)} interval", "smoothed")
     for row in file.rows:
         shares = sorted(row.next.items(), key=lambda entry: -entry[1].k)
         for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
@@ -162,7 +162,7 @@ def check_notes(realism: Realism) -> Iterator[str]:
             float(curve.share[lengths.horizon]) if lengths.horizon < len(curve.share) else 0.0
             for curve in realism.survivals
         )
-        real, simulated = (f"{share:.0%}" for share in shares)
+        real, simulated = (percent(share) for share in shares)
         yield (
             f"lengths are compared up to {pluralize(lengths.horizon, 'turn')}, where {real} of the real users and "
             f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"

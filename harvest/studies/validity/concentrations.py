@@ -28,6 +28,7 @@ from recordings.conversations.outlines import Outlines
 from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
 from scoring.statistics.stratified import compare_within, fisher_exact
 from topics.counting import pluralize
+from topics.decimals import decimal
 from topics.identity import generator
 
 
@@ -269,8 +270,8 @@ def changed_losses(system: str, before: EventTable, now: EventTable) -> str:
         return ""
     more = "more" if found.difference > 0 else "less"
     return (
-        f"trials are lost {more} often than those of the baseline by {abs(100 * found.difference):.0f} points of "
-        f"answers, within topic, turn and label (p = {found.p:.1g}, {found.n[0]} and {found.n[1]} answers), so a "
+        f"trials are lost {more} often than those of the baseline by {decimal(100 * abs(found.difference), 0)} points "
+        f"of answers, within topic, turn and label (p = {found.p:.1g}, {found.n[0]} and {found.n[1]} answers), so a "
         "difference may be that of what was lost: remove the cause, or bless runs that lose as much"
     )
 

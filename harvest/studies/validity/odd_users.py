@@ -17,6 +17,7 @@ from simulators.llm.prompting import contains_sign
 from simulators.llm.voices import gives_order_to_model
 from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
 from topics.counting import pluralize
+from topics.decimals import percent
 
 _LABELS = (NOT_USEFUL, USEFUL)
 
@@ -109,7 +110,7 @@ class Leaving:
     answers: int = 0
 
     def __str__(self) -> str:
-        share = f"{100 * self.left / self.answers:.0f}%" if self.answers else "n/a"
+        share = percent(self.left / self.answers) if self.answers else "n/a"
         return f"{share} ({self.left} of {self.answers})"
 
 

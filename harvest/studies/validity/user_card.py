@@ -28,6 +28,7 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.turn_events import Contrast, EventTable, TurnCase
 from scoring.statistics.exchange import holm_correction
 from simulators.llm.faults import FAULTS
+from topics.decimals import decimal, percent
 from topics.identity import generator
 
 # Rates whose difference does not prevent a verdict.
@@ -95,7 +96,7 @@ class UserDifference:
         what = FAULTS.get(self.rate, "")
         named = f"the fault {self.rate!r} ({what})" if what else _RATE_NAMES.get(self.rate, self.rate)
         shares = " and ".join(
-            f"{value:.1f} in {n} turns" if self.rate == user_differences.LENGTH else f"{100 * value:.0f}% of {n}"
+            f"{value:.1f} in {n} turns" if self.rate == user_differences.LENGTH else f"{percent(value)} of {n}"
             for value, n in zip(self.values, self.n, strict=True)
         )
         then = (
@@ -186,8 +187,8 @@ def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[st
             more = "more" if one.difference > 0 else "less"
             return (
                 f"its users say something else than those of the baseline: the fault {name!r} ({FAULTS[name]}) is "
-                f"{more} frequent by {abs(100 * one.difference):.0f} points of turns, within topic, turn and act (p = "
-                f"{p:.1g}, {one.n[0]} and {one.n[1]} turns), so a difference may be theirs"
+                f"{more} frequent by {decimal(100 * abs(one.difference), 0)} points of turns, within topic, turn and "
+                f"act (p = {p:.1g}, {one.n[0]} and {one.n[1]} turns), so a difference may be theirs"
             )
     return ""
 

@@ -14,7 +14,7 @@ from recordings.files.json_text import Json
 from scoring.inference.turn_events import Contrast
 from simulators.llm.faults import FAULTS
 from topics.counting import pluralize
-from topics.decimals import decimal
+from topics.decimals import decimal, percent
 
 _CHANCE = 0.05  # probability of a false alarm
 
@@ -43,8 +43,8 @@ def _remarks(one: SystemCard) -> Iterator[str]:
     kept = one.rates[KEPT]
     if one.faults and kept.n:
         added = one.rates[ADDED]
-        more = f"; of their words {100 * added.value:.0f}% were added" if added.n else ""
-        yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant{more}"
+        more = f"; of their words {percent(added.value)} were added" if added.n else ""
+        yield f"other turns keep {percent(kept.value)} of the words that were meant{more}"
 
 
 def _effect_words(effect: Contrast) -> str:

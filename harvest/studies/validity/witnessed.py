@@ -14,6 +14,7 @@ from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
 from scoring.inference.reading_error import SENSITIVITY, ReadingError, WitnessCounts, reading_error
 from topics.counting import pluralize
+from topics.decimals import percent
 
 if TYPE_CHECKING:
     from harvest.pages.witness.judgement import SiteJudgement, Verdict
@@ -121,10 +122,10 @@ def witness_notes(conversations: Sequence[Conversation], folders: Mapping[str, P
         if error.compared:
             yield (
                 f"{system}: at most {error.misread} of {pluralize(error.compared, 'compared answer')} "
-                f"({_percent(error.share)}) were misread, with {error.level:.0%} confidence, if a fault is seen in at "
-                f"least {SENSITIVITY:.0%} of the conversations that have it; {_percent(error.share_of_all)} of all "
-                "answers, if each that cannot be compared counts as misread. Of a kind of fault that no comparison "
-                "shows, nothing is known."
+                f"({percent(error.share, 1)}) were misread, with {percent(error.level)} confidence, if a fault is seen "
+                f"in at least {percent(SENSITIVITY)} of the conversations that have it; "
+                f"{percent(error.share_of_all, 1)} of all answers, if each that cannot be compared counts as "
+                "misread. Of a kind of fault that no comparison shows, nothing is known."
             )
         if found.judged.doubtful:
             yield (
@@ -137,7 +138,3 @@ def witness_notes(conversations: Sequence[Conversation], folders: Mapping[str, P
             yield f"{system}: with {replies} came a text that is not in the answer, such as {shown!r}."
         if found.damaged:
             yield f"{system}: {pluralize(found.damaged, 'account')} of what the page received cannot be read."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%"

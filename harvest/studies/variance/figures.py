@@ -19,6 +19,7 @@ from scoring.inference.components import Component, Crossed, share_of_spread
 from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal, percent
 
 _FACTOR = 4  # multiple of the trials or topics whose effect is stated
 _TEST_NAMES = {
@@ -103,8 +104,8 @@ def sentences(variance: SystemVariance, level: float) -> Iterator[str]:
         yield f"{_main_component(split.icc)}{_advice_on_trials(variance)}"
     if _can_agree(variance) and not math.isnan(variance.disagree.value):
         yield (
-            f"Trials disagree on {_percentage(variance.disagree.value)} of topics; two trials of a topic differ "
-            f"{_percentage(variance.pairs.value)} of the time."
+            f"Trials disagree on {percent(variance.disagree.value)} of topics; two trials of a topic differ "
+            f"{percent(variance.pairs.value)} of the time."
         )
     whole = variance.whole_trials
     if whole.p <= 1 - level:
@@ -125,7 +126,7 @@ def _main_component(icc: Component) -> str:
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
         return (
-            f"Of the variance of single trials {_percentage(share)} is between these topics; whether topics or trials "
+            f"Of the variance of single trials {percent(share)} is between these topics; whether topics or trials "
             f"bring most of it cannot be told ({icc.interval.note})."
         )
     if low > 0.5:
@@ -142,7 +143,7 @@ def _main_component(icc: Component) -> str:
 
 
 def _range_text(value: float, low: float, high: float) -> str:
-    return f"{_percentage(value)} [{100 * low:.0f}, {100 * high:.0f}]"
+    return f"{percent(value)} [{decimal(100 * low, 0)}, {decimal(100 * high, 0)}]"
 
 
 def _advice_on_trials(one: SystemVariance) -> str:
@@ -150,8 +151,8 @@ def _advice_on_trials(one: SystemVariance) -> str:
     least, most = one.split.narrowing_ends(_FACTOR)
     if math.isnan(like):
         said = " Trials of a topic all agree here, so more topics would narrow the interval for topics like these"
-        return f"{said}, and {_FACTOR} times the trials by at most {_percentage(most)}." if most == most else f"{said}."
-    half = "half" if math.isclose(these, 0.5) else _percentage(these)
+        return f"{said}, and {_FACTOR} times the trials by at most {percent(most)}." if most == most else f"{said}."
+    half = "half" if math.isclose(these, 0.5) else percent(these)
     by = f"by {_range_text(like, least, most)}" if most == most else "by a share that cannot be told"
     return (
         f" {_FACTOR} times the trials would narrow the interval for topics like these {by}, for these topics by {half}."
@@ -221,12 +222,12 @@ def _between_sentence(found: Crossed, group: Group) -> str:
     if not whole > 0:
         return f"Nothing varies: every trial of every topic and {group.facet} has the same value."
     largest = max(parts, key=lambda name: parts[name])
-    others = ", ".join(f"{_percentage(value / whole)} {name}" for name, value in parts.items() if name != largest)
+    others = ", ".join(f"{percent(value / whole)} {name}" for name, value in parts.items() if name != largest)
     low, high = share_of_spread(components[largest], [one for name, one in components.items() if name != largest])
     if not low > 0.5:
         return (
             "Which part of the spread is the largest cannot be told. Of the variance of single trials "
-            f"{_percentage(parts[largest] / whole)} is {largest}, {others}."
+            f"{percent(parts[largest] / whole)} is {largest}, {others}."
         )
     said = _range_text(parts[largest] / whole, low, high)
     return f"Most of the spread is {largest}: {said} of the variance of single trials; {others}."
@@ -261,9 +262,9 @@ def _ratio_text(one: Component) -> str:
 def _figure_cells(one: Figure) -> tuple[str, str]:
     if math.isnan(one.value):
         return f"n/a: {one.interval.note}", ""
-    value = f"{100 * one.value:.1f}%"
+    value = percent(one.value, 1)
     if not math.isnan(one.interval.low):
-        value += f" [{100 * one.interval.low:.1f}, {100 * one.interval.high:.1f}]"
+        value += f" [{decimal(100 * one.interval.low, 1)}, {decimal(100 * one.interval.high, 1)}]"
     return value, f"{pluralize(one.topics, 'topic')}, {pluralize(one.trials, 'trial')}"
 
 
@@ -285,8 +286,4 @@ def _signed_text(value: float, key: Key, digits: int = 1) -> str:
 
 
 def _number_text(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
-    return f"{100 * value:{sign}.{digits}f}" if is_percentage(key[0]) else f"{value:{sign}.3g}"
-
-
-def _percentage(share: float) -> str:
-    return f"{100 * share:.0f}%"
+    return decimal(100 * value, digits, signed=bool(sign)) if is_percentage(key[0]) else f"{value:{sign}.3g}"

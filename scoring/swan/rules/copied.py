@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from scoring.swan.rules.rule import Rule, Sight, Verdict
+from topics.decimals import percent
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _RUN_LENGTH = 5  # words in a row that count as a copy
@@ -47,7 +48,9 @@ def judge(sight: Sight, *, text_field: str = "") -> Iterator[Verdict]:
             if len(words) < _FEWEST_WORDS or not said or rules.get((item.turn, item.start)) == "code":
                 continue
             share = copied_share(words, runs)
-            yield Verdict(item, 1 - share, f"{share:.0%} of its words stand {where} in runs of {_RUN_LENGTH} or more")
+            yield Verdict(
+                item, 1 - share, f"{percent(share)} of its words stand {where} in runs of {_RUN_LENGTH} or more"
+            )
         if turn.reply is not None:
             said = _add_runs(runs, turn.reply.answer.text) or said
 
