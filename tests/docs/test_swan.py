@@ -37,8 +37,8 @@ def test_the_table_of_criteria_is_the_schema_file() -> None:
 
 def test_the_schema_on_the_page_about_judging_asks_one_question_of_each_answer(tmp_path: Path) -> None:
     (shown,) = re.findall(r"^```yaml\n(format: harvest-schema/1\n.*?)^```$", JUDGING, re.MULTILINE | re.DOTALL)
-    (tmp_path / "useful.yaml").write_text(shown, encoding="utf-8")
-    (one,) = load_schema(str(tmp_path / "useful.yaml"))
+    (tmp_path / "helpful.yaml").write_text(shown, encoding="utf-8")
+    (one,) = load_schema(str(tmp_path / "helpful.yaml"))
     assert (one.name, one.level, one.speaker) == ("Helpful", "turn", "system")
     assert {"nugget", "turn", "dialogue", "set"} == set(get_args(Level))
     assert "# or nugget, dialogue, set\n" in shown
