@@ -30,24 +30,17 @@ from tests.support.judging_desk import Desk, sitting
 
 PAGE = (ROOT / "docs" / "public-audits.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"<!-- ([a-z.]+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
-ASKED = {
-    "question": ("Who may vote in", "When do people vote in", "How are votes counted in"),
-    "question:de": ("Wer wählt in", "Wann wird gewählt in", "Wie wird gezählt in"),
-    "question:fr": ("Qui vote à", "Quand vote-t-on à", "Comment compte-t-on à"),
-    "question:es": ("Quién vota en", "Cuándo se vota en", "Cómo se cuenta en"),
-}
 
 
 def rehearsal(folder: Path, questions: int) -> list[list[str]]:
-    """Write the files of the page and a table of questions, and return its commands."""
+    """Write the files of the page, with a table of fewer questions, and return its commands."""
     blocks = dict(BLOCK.findall(PAGE))
     for name in ("assistants.py", "audit.yaml"):
         (folder / name).write_text(blocks[name], encoding="utf-8")
-    with (folder / "questions.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("id", *ASKED))
-        for n in range(questions):
-            writer.writerow((f"Q{n + 1}", *(f"{words[n % 3]} ward {n // 3 + 1}?" for words in ASKED.values())))
+    (folder / "questions.py").write_text(
+        blocks["questions.py"].replace("QUESTIONS = 75", f"QUESTIONS = {questions}"), encoding="utf-8"
+    )
+    subprocess.run([sys.executable, "questions.py"], cwd=folder, check=True)
     return commands("commands")
 
 
