@@ -21,6 +21,10 @@ _SHARED = {
     "--sources",
     *("--csv", "--latex", "--long", "--prometheus", "--junit", "--webhook-env", "--github", "--keys-in-clear"),
 }
+_RELABEL = (
+    "The labels are those of the recording; `harvest relabel RUN --protocol NAME|FILE` shows the labels and figures by "
+    "another protocol."
+)
 WHOLE = "harvest.whole_help"
 """The key in the `meta` of a context under which True asks for the whole help."""
 
@@ -136,6 +140,16 @@ class ShortHelp(click.Command):
         self.own_rare = set(rare.split())
         self._rare = (_SHARED | self.own_rare).difference(common.split())
         self._paragraphs = paragraphs
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as refused:
+            # Figures are made from recorded labels. Another protocol gives other labels, which is one command for all.
+            if refused.option_name == "--protocol" and any(one.name in ("run", "runs") for one in self.params):
+                said = f"{refused.message.rstrip('.')}. {_RELABEL}"
+                raise click.NoSuchOption(refused.option_name, said, refused.possibilities, ctx) from None
+            raise
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         def show(context: click.Context, _: click.Parameter, times: int) -> None:

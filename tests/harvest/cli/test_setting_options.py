@@ -10,6 +10,7 @@ from harvest.audits.audit_file import AuditFile
 from harvest.cli.score import command as score_command
 from harvest.cli.setting_options import resampling_options, setting_options
 from scoring.settings import SETTINGS, Choice, Number
+from tests.support.command_line import harvest
 from topics.document import parse_document
 from topics.errors import InputError
 
@@ -89,3 +90,15 @@ def test_the_section_of_an_audit_obeys_the_same_declarations(written: str, said:
     assert fault.value.what == said
     assert fault.value.place is not None
     assert fault.value.place.line == 7
+
+
+@pytest.mark.parametrize("name", ["score", "compare", "tree", "variance", "robustness", "report"])
+def test_another_protocol_is_a_matter_of_relabel(name: str) -> None:
+    refused = harvest(name, "run-1", "--protocol", "other.yaml")
+    assert refused.returncode == 2
+    assert "No such option '--protocol'" in refused.stderr
+    assert "`harvest relabel RUN --protocol NAME|FILE`" in " ".join(refused.stderr.split())
+
+
+def test_an_option_that_no_command_has_gets_no_word_on_relabel() -> None:
+    assert "relabel" not in harvest("score", "run-1", "--protocols", "other.yaml").stderr
