@@ -1,17 +1,23 @@
 """Refusal of differing judgments of equal precedence, if only an adjudicator may decide between them."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from recordings.files.errors import RunError
+from recordings.judged.decisions import FOLDER
 from scoring.swan.assessment import Assessment
 from scoring.swan.item import Item
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Opinion
-from scoring.swan.schema import Schema
+from scoring.swan.schema import Schema, load_schema, shipped_schemas
 from topics.counting import pluralize
 from topics.errors import InputError
+
+# The folders of a run that hold judgments.
+_FOLDERS = ("judgments", FOLDER)
 
 # Number of places listed in the message.
 _MOST_LISTED = 5
@@ -39,7 +45,7 @@ def refuse_unsettled(
     ]
     found = [one for one in found if one.criterion in needed]
     if found:
-        raise _disagreement_error(found, judgments)
+        raise _disagreement_error(found, judgments, schema)
     extractors = sorted({author for one in every for author in one.extractors})
     if extractors:
         raise InputError(
@@ -65,7 +71,7 @@ def _place_text(one: Assessment, item: Item) -> str:
     return f"{found}{side}, characters {item.start}-{item.end}" if item.start >= 0 else found + side
 
 
-def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunError:
+def _disagreement_error(found: list[_Unsettled], judgments: Judgments, schema: Schema) -> RunError:
     authors = sorted({(one.by.kind, one.by.author) for each in found for one in each.opinion.equals})
     named = [f"{kind}:{author}" for kind, author in authors]
     counts = Counter(one.criterion for one in found)
@@ -81,10 +87,20 @@ def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunErr
         f"For the first, {first.by} says {_value_text(first.value)}, and {second.by} "
         f"{_value_text(second.value)} ({second.place})",
         place=first.place,
-        advice="let somebody decide (harvest judge page RUN --adjudicate, or judge sheet RUN --adjudicate), or specify "
-        f"whose judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))} (places are given by system, "
-        "topic, trial:turn)",
+        advice=f"let somebody decide: {_adjudication_command(first.place.path, schema, list(counts))} (or on a sheet: "
+        "judge sheet, with --export FILE instead of --author), or specify whose judgment counts: "
+        f"--judges {','.join(dict.fromkeys([named[0], *rest]))} (places are given by system, topic, trial:turn)",
     )
+
+
+def _adjudication_command(layer: str, schema: Schema, criteria: list[str]) -> str:
+    """Return the command by which somebody decides between the judgments. `layer` is the file of one of them. A schema
+    that is not shipped is FILE, because its path is unknown here."""
+    run = Path(layer).parent.parent if Path(layer).parent.name in _FOLDERS else "RUN"
+    shipped = schema.name in shipped_schemas() and schema == load_schema(schema.name)
+    which = [] if shipped and schema == load_schema() else ["--schema", schema.name if shipped else "FILE"]
+    named = [word for name in criteria for word in ("--criterion", name)]
+    return shlex.join(["harvest", "judge", "page", str(run), *which, *named, "--adjudicate", "--author", "NAME"])
 
 
 def _value_text(value: float | str | None) -> str:

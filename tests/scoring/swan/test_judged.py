@@ -18,7 +18,7 @@ from scoring.swan.assessment import assess, system_swan
 from scoring.swan.item import Source
 from scoring.swan.judged import NUGGET, Judgments
 from scoring.swan.precedence import Precedence
-from scoring.swan.schema import load_schema
+from scoring.swan.schema import Schema, load_schema
 from scoring.swan.unsettled import refuse_unsettled
 from tests.support.scoring_examples import conversation
 from topics.errors import InputError
@@ -104,6 +104,30 @@ def test_if_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothing(
         assert not found.unsettled
         (scored,) = assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA)).scored["Correctness"]
         assert scored.value == 0.5, "who saw the votes has none"
+
+
+@pytest.mark.parametrize(
+    ("schema", "options"),
+    [
+        (SCHEMA, "--criterion Correctness"),
+        (load_schema("useful"), "--schema useful --criterion Useful"),
+        (replace(load_schema("useful"), name="mine"), "--schema FILE --criterion Useful"),
+        (replace(load_schema("useful"), about="changed"), "--schema FILE --criterion Useful"),
+    ],
+)
+def test_a_refusal_has_the_whole_command_that_lets_somebody_decide(
+    schema: Schema, options: str, tmp_path: Path
+) -> None:
+    criterion = options.split()[-1]
+    target = FIRST if criterion == "Correctness" else TURN
+    (tmp_path / "run 1").mkdir()
+    for author, value in (("anna", 0.0), ("ben", 1.0)):
+        write_layer(tmp_path / "run 1", layer(value, author=author, target=target, criterion=criterion))
+    judgments = Judgments.from_layers(read_layers(tmp_path / "run 1"), schema, ADJUDICATED)
+    with pytest.raises(RunError) as caught:
+        refuse_unsettled([assess(TALK, schema, judgments)], judgments, schema, [criterion])
+    command = f"harvest judge page '{tmp_path}/run 1' {options} --adjudicate --author NAME"
+    assert command in (caught.value.advice or "")
 
 
 def test_does_not_apply_is_a_different_judgment_from_a_score() -> None:
