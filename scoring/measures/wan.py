@@ -88,7 +88,7 @@ def read_wan(declaration: Declaration, term: Term, context: TermContext, *, sets
         raise InputError(
             f"{term}: {criterion.name} has only one score for all conversations of a topic",
             allowed=", ".join(one.written_name for one in schema if one.level != "set"),
-            advice=f"write pooled({term if declaration is WAN else Term(WAN.name, (inside,))})",
+            advice=f"ask `harvest score` for pooled({term if declaration is WAN else Term(WAN.name, (inside,))})",
         )
     if criterion.values:
         own = criterion.written_name

@@ -17,7 +17,7 @@ from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words, lost_attempts
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, share_values
+from harvest.studies.scores.trial_values import Key, Values, measure_values, read_single, share_values
 from harvest.studies.watch.baseline import identities
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
@@ -31,7 +31,6 @@ from recordings.log.run_folder import Run
 from scoring.inference.attribution import Attribution, Side, TrialValues, attribute
 from scoring.inference.interval import no_interval
 from scoring.inference.losses import SideWithLosses, needs_bounds
-from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -163,10 +162,8 @@ def study_attribution(
     asked = [
         one
         for term in measures or (parse(f"{USEFUL.name} S1"), parse(MEAN_USEFUL.name))
-        for one in read_term(term, settings, sides[1].topics, schema)
+        for one in read_single(term, settings, sides[1].topics, schema, (USEFUL, MEAN_USEFUL))
     ]
-    for one in asked:
-        refuse_pooled(one.name, one, "no trial can be relabelled", (USEFUL, MEAN_USEFUL))
     study = _Study(runs, (sides[0], sides[1]), settings, tuple(asked))
     names = run_names(runs)
     return AttributionStudy(

@@ -20,7 +20,7 @@ from recordings.files.json_text import Json
 from recordings.files.times import unix_seconds
 from scoring.inference.aligned import Trial
 from scoring.inference.losses import LostTrials, join_losses
-from scoring.library import declared, read_term
+from scoring.library import declared
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
@@ -226,9 +226,7 @@ def _understand_terms(
     terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
 ) -> Iterator[Measure]:
     for term in terms or trial_values.usual_measures(material):
-        for measure in read_term(term, settings, material.topics, judges.criteria):
-            trial_values.refuse_pooled(term, measure, "topics have no value of it to compare")
-            yield measure
+        yield from trial_values.read_single(term, settings, material.topics, judges.criteria)
 
 
 def _system_values(

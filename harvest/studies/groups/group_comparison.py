@@ -16,7 +16,7 @@ from harvest.audits.groups import grouped_name, null_pairs_of
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, score_material
-from harvest.studies.scores.trial_values import Key, refuse_pooled, row_values, share_values
+from harvest.studies.scores.trial_values import Key, read_single, row_values, share_values
 from recordings.log.run_folder import Run
 from scoring.inference.losses import End, LostTrials, SideWithLosses
 from scoring.inference.matched import Difference, compare_family, difference, within_bounds
@@ -151,8 +151,7 @@ def _score_run(
     of_gold = (RELEVANCE, FAIRNESS, SUMMARY) if material.gold is not None else ()
     wanted = measures or [Term(one.name) for one in (*_SHARES, *of_gold)]
     for term in wanted:
-        for measure in read_term(term, settings, material.topics, load_schema(SHIPPED)):
-            refuse_pooled(term, measure, "two conversations are not a pair", _SHARES)
+        read_single(term, settings, material.topics, load_schema(SHIPPED), _SHARES)
     return material, score_material(material, changes, seed=seed, measures=wanted, only=True), settings
 
 

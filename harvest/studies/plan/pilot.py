@@ -14,7 +14,6 @@ from harvest.studies.scores.trial_values import Key
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
-from scoring.library import read_term
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse
@@ -45,9 +44,8 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
     measure that has no value for a single trial, for a term that stands for several measures, and for a turn that the
     audit's protocol cannot reach."""
     term = wanted or parse(MEAN_USEFUL.name)
-    found = read_term(term, settings, audit.topics, load_schema(SHIPPED))
+    found = trial_values.read_single(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
-    trial_values.refuse_pooled(term, one, "no single trial has a value to simulate")
     if len(found) > 1:
         raise InputError(
             f"{term} stands for several measures, but a plan has only one",

@@ -18,7 +18,7 @@ from harvest.studies.relabel.user_paths import UserPaths
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import fill_labels
 from harvest.studies.scores.scorecard import Material, score_material
-from harvest.studies.scores.trial_values import SHARES, Key, Values, refuse_pooled, row_values, share_values
+from harvest.studies.scores.trial_values import SHARES, Key, Values, read_single, row_values, share_values
 from protocols.explanation import explain_route
 from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.library import check_topics, encode_protocol
@@ -30,7 +30,6 @@ from recordings.log.run_folder import Run
 from recordings.log.turn_counts import add_missing_turns, most_turns
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import Difference, difference
-from scoring.library import read_term
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.measures.usefulness import USEFUL as USEFUL_SHARE
 from scoring.notation import Term
@@ -177,8 +176,7 @@ def relabel(run: Run, protocol: Protocol | None = None, *, measures: Sequence[Te
     settings = scoring_settings(material.scoring, material.topics, material.gold)
     schema = load_schema(SHIPPED)
     for term in measures:
-        for measure in read_term(term, settings, material.topics, schema):
-            refuse_pooled(term, measure, "no conversation can be relabelled")
+        read_single(term, settings, material.topics, schema)
     each = {topic.id: topic for topic in topics.topics}
     played = run.header.played_protocol()
     users = None if played is None else UserPaths(run, played, chosen)

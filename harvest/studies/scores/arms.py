@@ -12,7 +12,6 @@ from harvest.studies.scores.trial_values import Key, Values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
 from scoring.inference.interval import Interval
-from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
@@ -163,9 +162,8 @@ def wanted_measures(
     conversations."""
     schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:
-        for measure in read_term(term, settings, material.topics, schema):
+        for measure in trial_values.read_single(term, settings, material.topics, schema):
             one = measure.declaration
-            trial_values.refuse_pooled(term, measure, "two conversations are not a pair")
             trial_values.refuse_turn(term, measure.turn, max(material.turns.values(), default=1))
             name = one.name if one in trial_values.SHARES else str(measure.base)
             found[name, (measure.turn or 1) if one is USEFUL else None] = measure

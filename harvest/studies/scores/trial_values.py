@@ -4,7 +4,8 @@ A contribution is a cell, a pair of numerator and denominator.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 
@@ -16,15 +17,17 @@ from scoring.columns import Columns
 from scoring.conversations import joint_columns
 from scoring.figure import Figure
 from scoring.inference.aligned import Cell, Trial
-from scoring.library import declared, list_forms, measures, single_measures
+from scoring.library import declared, find_declaration, measures, read_term
 from scoring.material import Judged, why_unscorable
 from scoring.material import Material as Ground
 from scoring.measure import Declaration, Measure
 from scoring.measures import usefulness
 from scoring.notation import Term
 from scoring.settings import Settings
+from scoring.swan.schema import Schema
 from scoring.table import ScoreTable
 from topics.errors import InputError
+from topics.topic import TopicSet
 
 # The measures of trials to which each conversation contributes.
 SHARES = (usefulness.USEFUL, usefulness.MEAN_USEFUL, usefulness.RECOVERY)
@@ -81,14 +84,29 @@ def refuse_turn(asked: object, turn: int | None, last: int) -> None:
         raise InputError(f"{asked}: no conversation can have that many turns", allowed=f"S1 to S{last}")
 
 
-def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:
-    """Raise InputError for a measure that is not in `shares` and has no value for a single conversation. `why` is a
-    clause that ends the message."""
-    if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
-        raise InputError(
-            f"{asked} is computed over many conversations at once, so {why}",
-            allowed=list_forms((*shares, *single_measures())),
-        )
+def read_single(
+    term: Term,
+    settings: Settings,
+    topics: TopicSet,
+    schema: Schema | Callable[[], Schema],
+    shares: Collection[Declaration] = SHARES,
+) -> tuple[Measure, ...]:
+    """Return the measures that a term names, as `read_term`. Raises InputError also for a measure that is not in
+    `shares` and has no value for a single conversation, before what is inside the term is read."""
+    declaration = find_declaration(term.name)
+    if declaration.of not in ("trials", "measure") or declaration in shares:
+        return read_term(term, settings, topics, schema)
+    advice = f"see each system's value: harvest score RUN -m {shlex.quote(str(term))}"
+    if declaration.of == "measure" and term.arguments and isinstance(term.arguments[0], Term):
+        inside = term.arguments[0]
+        read_single(inside, settings, topics, schema, shares)  # do not advise what would be refused, too
+        advice = f"write {inside}, or {advice}"
+    named = "".join(f"{one.name}, " for one in shares)
+    raise InputError(
+        f"{term} is computed over many conversations at once, so a single one has no value of it",
+        allowed=f"{named}and what `harvest measures` lists as of one conversation".removeprefix("and "),
+        advice=advice,
+    )
 
 
 def usual_measures(material: Material) -> list[Term]:

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.scores.scorecard import Material, score_material
+from harvest.studies.scores.trial_values import read_single
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval
-from scoring.library import declared, list_forms, read_term, single_measures
+from scoring.library import declared, list_forms, single_measures
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -183,15 +184,12 @@ def trial_scores(
     SWAN; `judges` selects whose judgments and nuggets count. Raises InputError if the measure has no value for a
     single conversation, or if no conversation of the run has a value."""
     schema = schema or load_schema(SHIPPED)
-    asked = read_term(measure, Settings(), material.topics, schema)
+    asked = read_single(measure, Settings(), material.topics, schema, ())
     one = asked[0].declaration
-    if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
-        inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
+    if len(asked) != 1:
         raise InputError(
-            f"{measure} is not a measure of single conversations, so it cannot score branches",
-            allowed=list_forms(single_measures()),
-            advice=(f"use --score {inside} here; " if inside else "")
-            + f"{measure} itself: harvest score RUN --measure '{measure}'",
+            f"{measure} stands for several measures, but a branch has one score",
+            allowed=", ".join(str(each.base) for each in asked),
         )
     if material.gold is None and gold is None and "gold" in one.needs:
         raise InputError(

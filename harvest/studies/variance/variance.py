@@ -19,7 +19,7 @@ from harvest.studies.runs.side_by_side import failures_clause, run_names
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
-from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
+from harvest.studies.scores.trial_values import Key, Values, measure_values, read_single, refuse_turn
 from harvest.studies.validity.echoes import echo_sentences
 from harvest.studies.variance.facets import Group, facet_groups, system_facets
 from recordings.conversations.outlines import examples, kinds
@@ -32,7 +32,6 @@ from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import reasons_withheld
 from scoring.inference.spreads import Range
-from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -136,10 +135,8 @@ def study_variance(
     asked = [
         (term, one)
         for term in measures or tuple(map(parse, _DEFAULT_MEASURES))
-        for one in read_term(term, settings, material.topics, criteria)
+        for one in read_single(term, settings, material.topics, criteria, _TRIAL_SHARES)
     ]
-    for term, measure in asked:
-        refuse_pooled(term, measure, "no single trial has a value that could vary", _TRIAL_SHARES)
     others = [one for _, one in asked if one.declaration not in _TRIAL_SHARES]
     kinds = system_facets(gathered)
     twins: dict[str, str] = {}  # systems with continued sessions, and the same ones with fresh sessions in the same run

@@ -88,7 +88,7 @@ def test_the_worst_sequence_lies_between_the_worst_turn_and_the_mean_of_all_part
         ("worst_sequence(Coherence, turns=0)", "turns: 0 is not a number of turns"),
         ("worst_sequence(Coherence, turns=1.5)", "turns: 1.5 is not a number of turns"),
         ("worst_sequence(Fair_treatment)", "only one score for all conversations"),
-        ("worst_sequence(Fair_treatment)", "write pooled(WAN(Fair_treatment))"),
+        ("worst_sequence(Fair_treatment)", "ask `harvest score` for pooled(WAN(Fair_treatment))"),
         ("worst_sequence", "takes 1 argument"),
         ("worst_sequence(Harmlesness)", "did you mean 'Harmlessness'"),
         ("worst_sequence(Coherence, weights=uniform)", "has no parameter weights"),

@@ -79,4 +79,4 @@ def test_groups_of_one_system_are_compared() -> None:
 def test_a_criterion_of_sets_has_no_value_in_a_conversation() -> None:
     with pytest.raises(InputError, match="only one score for all conversations") as refused:
         scored(TALKS, "WAN(Robustness_to_input_variations)")
-    assert "write pooled(WAN(Robustness_to_input_variations))" in str(refused.value)
+    assert "ask `harvest score` for pooled(WAN(Robustness_to_input_variations))" in str(refused.value)

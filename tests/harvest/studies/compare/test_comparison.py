@@ -314,6 +314,23 @@ def test_an_impossible_comparison_is_refused(
         compare_runs([run], measures=[parse(text) for text in measures], systems=systems)
 
 
+@pytest.mark.parametrize(
+    ("measure", "advice"),
+    [
+        ("pooled(WAN(Correctness))", "write WAN(Correctness), or see each system's value: "),
+        ("pooled(GF)", "write GF, or see each system's value: "),
+        ("excess", "see each system's value: harvest score RUN -m excess"),
+        ("pooled(WAN(Fair_treatment))", "ask `harvest score` for pooled(WAN(Fair_treatment))"),
+        ("WAN(Fair_treatment)", "ask `harvest score` for pooled(WAN(Fair_treatment))"),
+    ],
+)
+def test_a_refused_measure_gets_advice_that_is_not_refused_too(tmp_path: Path, measure: str, advice: str) -> None:
+    run = read(recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5)))
+    with pytest.raises(InputError) as refused:
+        compare_runs([run], measures=[parse(measure)])
+    assert (refused.value.advice or "").startswith(advice)
+
+
 def test_a_system_that_was_played_in_cells_is_not_one_of_them(tmp_path: Path) -> None:
     run = read(recorded(tmp_path / "run", drawn(1, 4, 2, **{"A [en]": 0.5, "A [de]": 0.5, "B [en]": 0.5})))
     with pytest.raises(InputError, match="'A' is not a system of these runs") as refused:

@@ -315,7 +315,7 @@ def test_the_smallest_detectable_difference_is_planned(audit: str, more: dict[st
             "must be a percentage",
         ),
         ({"stated": {"failing": 30.0}}, "--failing does not apply: only %recovery"),
-        ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
+        ({"measure": parse("min(R)")}, "a single one has no value of it"),
         ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have that many turns\n  allowed: S1 to S2"),
         ({"measure": parse("R")}, "the variance of R is unknown"),
         ({"measure": parse("%useful S1"), "stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),

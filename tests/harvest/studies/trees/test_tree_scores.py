@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -238,15 +239,15 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     "measure", ["CVaR(R)", "%recovery", "persistence", "pooled(GF(RATINGS))", "of_pooled(GF(RATINGS))", "pooled(SWAN)"]
 )
 def test_a_measure_of_many_conversations_has_no_value_on_a_branch(material: Material, measure: str) -> None:
-    with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
+    with pytest.raises(InputError, match="a single one has no value of it") as caught:
         trial_values(material, parse(measure))
     assert caught.value.advice is not None
-    assert f"harvest score RUN --measure '{parse(measure)}'" in caught.value.advice
+    assert f"harvest score RUN -m {shlex.quote(str(parse(measure)))}" in caught.value.advice
 
 
 def test_for_a_measure_of_the_worst_conversations_its_inner_measure_is_proposed(
     material: Material,
 ) -> None:
-    with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
+    with pytest.raises(InputError, match="a single one has no value of it") as caught:
         trial_values(material, parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
-    assert (caught.value.advice or "").startswith("use --score GF(RATINGS) here; ")
+    assert (caught.value.advice or "").startswith("write GF(RATINGS), or see ")

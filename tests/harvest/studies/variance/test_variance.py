@@ -208,7 +208,7 @@ def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: P
     every = study_variance([recorded], measures=parse_all("%useful"))
     assert list(every.each) == [("%useful", 1)]
     for measure in ("%recovery", "CVaR(R)"):
-        with pytest.raises(InputError, match="no single trial has a value"):
+        with pytest.raises(InputError, match="a single one has no value of it"):
             study_variance([recorded], measures=parse_all(measure))
     with pytest.raises(InputError, match="%useful S9: no conversation can have that many turns\n  allowed: S1 to S1"):
         study_variance([recorded], measures=parse_all("%useful S9"))
