@@ -11,7 +11,9 @@ from harvest.tables.comparison_words import MOST_PLAYABLE, is_known, measure_nam
 from harvest.tables.figure_table import Item
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
+from scoring.library import find_declaration
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.notation import parse
 from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import percent, round_roughly
@@ -229,4 +231,14 @@ def omission_notes(found: Comparison) -> Iterator[Text]:
             by_count.setdefault(len(one.left_out), []).append(one.label)
     for count, names in by_count.items():
         yield Text(f"{pluralize(count, 'topic')} without a value of some system, left out: {', '.join(names)}")
+    partly = [
+        one.label
+        for one in found.measures
+        if one.left_out and one.topic_type is None and "judgments" in find_declaration(parse(one.measure).name).needs
+    ]
+    if partly:
+        yield Text(
+            f"{', '.join(partly)}: only topics in which answers of every system were judged can be compared; to judge "
+            "all answers of the same topics, draw them with --topics N instead of --sample N (judge page, judge sheet)"
+        )
     yield from (Text(f"note: {note}") for note in found.notes)

@@ -15,6 +15,7 @@ import pytest
 
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.compare.notes import omission_notes
 from harvest.studies.scores.gathered import score_runs
 from harvest.studies.trees.parting_figures import COMMAND
 from protocols.library import load_protocol
@@ -329,6 +330,13 @@ def test_a_refused_measure_gets_advice_that_is_not_refused_too(tmp_path: Path, m
     with pytest.raises(InputError) as refused:
         compare_runs([run], measures=[parse(measure)])
     assert (refused.value.advice or "").startswith(advice)
+
+
+def test_where_few_answers_were_judged_a_note_says_how_to_judge_what_can_be_compared(tmp_path: Path) -> None:
+    run = read(recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5)))
+    found = compare_runs([run], measures=[parse("WAN(Correctness)"), parse("ave%useful")])
+    (note,) = (str(line) for line in omission_notes(found) if "--topics N" in str(line))
+    assert note.startswith("WAN(Correctness): only topics in which answers of every system were judged can be compared")
 
 
 def test_a_system_that_was_played_in_cells_is_not_one_of_them(tmp_path: Path) -> None:
