@@ -9,6 +9,7 @@ from harvest.report.compared_finding import compared_measure, is_reversed
 from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import difference_forest
 from harvest.report.grid import address
+from harvest.report.sections import NOT_JUDGED
 from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.scores.assessed import Leading
@@ -46,12 +47,20 @@ def compared_blocks(found: Comparison, matters: float, leading: Leading) -> Iter
             f"Of {pairs:,} pairs, the {len(found.systems) - 1} of {best}, which is best in "
             f"{measure_name(found.measures[0])}, are in words and in the table."
         )
-    if len(sentences) <= _MOST_SENTENCES:
-        yield from (text(part["text"]) for part in sentences)
+    said = [text(part["text"]) for part in sentences] if len(sentences) <= _MOST_SENTENCES else []
     main = compared_measure(found, leading)
     # The first sentence of the report chose which system is subtracted from which, and everything drawn follows it.
     turned = main is not None and len(found.systems) == 2 and is_reversed(found, main.pairs[0])
-    yield from difference_forest(found, matters, turned=turned)
+    if leading.scorers and main is not None:
+        unjudged = tuple(one for one in found.measures if one is not main)
+        by = f"By the judgments of {leading.scorers}"
+        for caption, measures, words in ((by, (main,), []), (NOT_JUDGED, unjudged, said)):
+            yield text(caption, "heading")
+            yield from words
+            yield from difference_forest(replace(found, measures=measures), matters, turned=turned, caption=caption)
+    else:
+        yield from said
+        yield from difference_forest(found, matters, turned=turned)
     if main is not None and len(found.systems) == 2:
         yield from _topic_blocks(found, main, turned=turned)
     for parted in found.parted:

@@ -48,7 +48,10 @@ def comparison_finding(
     if first is None or all(pair.verdict == "no value" for pair in first.pairs):
         return Finding(
             "cannot tell",
-            "These systems cannot be compared: no measure has a value for all of them.",
+            f"These systems cannot be compared by the judgments of {leading.scorers}: no topic has a value of "
+            f"{leading.measure} for all of them."
+            if leading.scorers
+            else "These systems cannot be compared: no measure has a value for all of them.",
             f"{finding.trial_count(material)}.",
         )
     study = _FindingWriter(found, first, material, runs, leading)
@@ -56,8 +59,11 @@ def comparison_finding(
 
 
 def compared_measure(found: Comparison, leading: Leading) -> MeasureComparison | None:
-    """Return the comparison by the main measure of the report, or None if no measure was compared."""
+    """Return the comparison by the main measure of the report, or None if no measure was compared. Labels of rules are
+    never compared in the place of judgments."""
     whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
+    if leading.scorers:
+        return next((one for one in whole if one.measure == leading.measure), None)
     known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
     named = [one for one in known if one.measure == leading.measure]
     return (named or known or whole or [None])[0]  # type: ignore[list-item]

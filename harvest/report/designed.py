@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from harvest.report.finding import MOST_NAMED, Finding, join_names, safe_name, shown_path, trial_count
 from harvest.studies.robustness.levels import LevelDifference, LevelStudy, level_study
 from harvest.studies.scores.arms import gather_arms, is_armed
-from harvest.studies.scores.assessed import Assessed
+from harvest.studies.scores.assessed import Assessed, Leading
 from harvest.studies.scores.gathered import Gathered
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.scores.trial_values import key_name
@@ -28,24 +28,28 @@ def run_levels(gathered: Gathered, seed: int, judged: Assessed | None, measures:
     return found if found is not None and found.differences else None
 
 
-def level_measures(judged: Assessed | None) -> tuple[Term, ...]:
-    """Return the measures by which levels are compared, without SWAN: differences are of criteria."""
+def level_measures(judged: Assessed | None, leading: Leading) -> tuple[Term, ...]:
+    """Return the measures by which levels are compared, without SWAN: differences are of criteria. A report that begins
+    with judgments compares levels by these alone, so that labels do not add to the differences corrected together."""
     criteria = [term for name, term in judged.terms.items() if name] if judged is not None else []
-    return Term(MEAN_USEFUL.name), *criteria
+    return (*criteria,) if leading.scorers else (Term(MEAN_USEFUL.name), *criteria)
 
 
-def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, judged: Assessed | None) -> Finding:
+def design_finding(
+    study: LevelStudy, gathered: Gathered, schema: str | None, judged: Assessed | None, leading: Leading
+) -> Finding:
     """Return the finding: which levels differ within a system, and then, which systems differ within a level."""
     within, between = ([one for one in study.differences if bool(one.other) == other] for other in (False, True))
     found, names = found_levels(within), dict.fromkeys(key_name(one.key) for one in study.differences)
     measures = join_names(list(names)) if len(names) <= MOST_NAMED else f"{len(names)} measures"
+    whose = f" by the judgments of {leading.scorers}" if leading.scorers else ""
     verdict, said = (
         "cannot tell",
-        f"Of {pluralize(len(within), 'difference')} in {measures} between {level_words(within)} within systems, "
+        f"Of {pluralize(len(within), 'difference')} in {measures}{whose} between {level_words(within)} within systems, "
         "none is found",
     )
     if found:
-        verdict, said = "measured", f"Within systems, {level_names(found)}"
+        verdict, said = "measured", f"Within systems{whose and ',' + whose}, {level_names(found)}"
     others = found_levels(between)
     drives = (
         f"Of {pluralize(len(between), 'difference')} in {measures} between systems within levels, "
@@ -63,18 +67,20 @@ def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, ju
         "Read conversations of the levels that differ; every difference and every cell is printed in a terminal."
         if found or others
         else "More questions would show smaller differences: harvest plan says how many.",
-        shlex.join(["harvest", "robustness", shown_path(gathered.runs[0].path), *_judged_options(schema, judged)]),
+        shlex.join(
+            ["harvest", "robustness", shown_path(gathered.runs[0].path), *_judged_options(schema, judged, leading)]
+        ),
     )
 
 
-def _judged_options(schema: str | None, judged: Assessed | None) -> list[str]:
+def _judged_options(schema: str | None, judged: Assessed | None, leading: Leading) -> list[str]:
     if judged is None:
         return []
     named = ["--schema", schema] if schema else []
     chosen, usual = judged.judges or Precedence(), Precedence()
     judges = ["--judges", str(chosen)] if chosen.entries != usual.entries else []
     judges += ["--judgments", chosen.folding] if chosen.folding != usual.folding else []
-    return [*named, *judges, "-m", ", ".join(map(str, level_measures(judged)))]
+    return [*named, *judges, "-m", ", ".join(map(str, level_measures(judged, leading)))]
 
 
 def level_words(differences: Sequence[LevelDifference]) -> str:

@@ -17,7 +17,7 @@ from harvest.report.compared_finding import comparison_finding
 from harvest.report.designed import design_finding, level_measures, run_levels
 from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
-from harvest.report.judged import judged_blocks, judged_sentence, leading_measure
+from harvest.report.judged import add_labels, judged_blocks, judged_sentence, leading_measure, with_judged
 from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.source_finding import (
     bars_of_sources,
@@ -35,7 +35,7 @@ from harvest.studies.robustness.levels import level_tables
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, Leading, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.scorecard import Judges, Material, score_material
+from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.selection import Selection, selection
 from harvest.studies.validity.user_card_figures import card_tables
 from harvest.studies.variance.variance import VarianceStudy, study_variance
@@ -105,11 +105,11 @@ def make_report(
     )
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     # If an option requests judgments, the report begins with them.
-    asked = judged if schema or judges or folding else None
-    leading = leading_measure(asked, scores.joint, scores.coverage)
+    asked = bool(schema or judges or folding)
+    leading = leading_measure(judged if asked else None, scores.joint, scores.coverage)
     found = _compare_runs(gathered, scores, seed)
     if isinstance(found, Comparison) and isinstance(judged, Assessed):
-        found = _with_judged(found, gathered, judged, first=bool(leading.scorers))
+        found = with_judged(found, gathered, judged, leading)
     study: VarianceStudy | str
     try:
         study = study_variance(gathered, seed=seed)
@@ -123,15 +123,15 @@ def make_report(
     drawn = drawing_order(found, played, leading)
     cited = shown_sources(gathered, played, seed)
     first = leading_sources(gathered, cited, leading) if watched is None else None
-    asked_of = level_sources(first) if first is not None else level_measures(assessed)
+    asked_of = level_sources(first) if first is not None else level_measures(assessed, leading)
     levels = run_levels(gathered, seed, assessed, asked_of) if watched is None and len(played) > 2 else None
     if first is not None:
         said = source_finding(first, gathered, levels)
     elif levels is not None:
-        said = design_finding(levels, gathered, schema, assessed)
+        said = design_finding(levels, gathered, schema, assessed, leading)
     else:
         said = _choose_finding(gathered, scores, lost, found, leading, study, watched, matters, baseline)
-    by_judges = judged_sentence(judged, scores.joint, scores.coverage, leading)
+    by_judges = judged_sentence(judged, scores.joint, scores.coverage, leading, asked=asked)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     earlier = read(before) if before is not None else None
     blessed = add_blessed(gathered, watched, earlier if watched is not None else None)
@@ -151,7 +151,11 @@ def make_report(
             "Levels of the design",
             as_blocks(level_tables(levels), "Differences between levels") if levels else (),
         ),
-        ("figures", "Figures", sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost)),
+        (
+            "figures",
+            "Figures",
+            sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost, leading),
+        ),
         (
             "compared",
             "Comparison",
@@ -163,7 +167,7 @@ def make_report(
         ("sources", "Sources", source_blocks(gathered, cited, earlier, seed)),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
         ("judged", "Judged by criteria", judged_blocks(judged, material, scores)),
-        ("spread", "Distributions", sections.distribution_blocks(scores, useful)),
+        ("spread", "Distributions", sections.distribution_blocks(scores, useful, leading)),
         (
             "variance",
             "Variance",
@@ -174,9 +178,14 @@ def make_report(
     ]
     if first is not None:
         parts.sort(key=lambda part: part[0] != "sources")
+    if asked and judged is not None:
+        parts.sort(key=lambda part: part[0] not in ("watched", "history", "levels", "judged"))
     if not material.finished:
         parts = [part for part in parts if part[0] in ("invalid", "made")]
-    shown = [{"id": name, "title": title, "blocks": arrange(blocks)} for name, title, blocks in parts]
+    shown = [
+        {"id": name, "title": title, "blocks": arrange(add_labels(name, blocks, judged))}
+        for name, title, blocks in parts
+    ]
     made_from = {
         "runs": [_run_origin(beside, run.path) for run in runs],
         "baseline": _relative_path(beside, baseline) if baseline else None,
@@ -208,7 +217,11 @@ def make_report(
         bars, undrawn = bars_of_sources(first), undrawn_sources(first)
     else:
         bars = _top_bars(material, scores, lost, found, leading, watched, drawn, matters)
-        undrawn = "" if watched is not None else undrawn_note(found, len(played))
+        undrawn = (
+            ""
+            if watched is not None
+            else undrawn_note(found, len(played), leading, judged=asked or assessed is not None)
+        )
     document = {
         "format": FORMAT,
         "from": made_from,
@@ -250,19 +263,6 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
         )
     except InputError as refused:
         return refused.what
-
-
-def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed, *, first: bool) -> Comparison:
-    """Return a comparison that has SWAN too, by the judgments that the figures use: last, or `first`."""
-    judges, swan = Judges(assessed.schema, assessed.judges or Precedence()), assessed.main_term
-    try:
-        judged = compare_runs(
-            gathered, measures=[swan], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
-        )
-    except InputError as refused:
-        return replace(found, notes=(*found.notes, f"{swan} is not compared: {refused.what}."))
-    measures = (*judged.measures, *found.measures) if first else (*found.measures, *judged.measures)
-    return replace(found, measures=measures, on_these=(*found.on_these, *judged.on_these))
 
 
 def _watch_runs(

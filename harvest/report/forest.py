@@ -37,7 +37,9 @@ def forest(bars: Iterable[Bar], caption: str, head: Sequence[str], note: str = "
     return {"forest": {"bars": shown, "caption": caption, "head": [first, *head], "note": note}}
 
 
-def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str], ranges: Ranges) -> Iterator[Block]:
+def figure_forest(
+    rows: Sequence[ScoreRow], systems: Sequence[str], ranges: Ranges, caption: str = "Measures and systems"
+) -> Iterator[Block]:
     """Yield a forest plot of the figures of at most `MOST_SYSTEMS` systems. Figures of which only the `ranges` are
     known are drawn as these. Yields nothing if there is no figure."""
     drawn = list(systems)[:MOST_SYSTEMS]
@@ -65,7 +67,7 @@ def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str], ranges: Rang
     notes += ["A line without a mark is what the lost trials leave possible."] if any(map(_is_range, bars)) else []
     notes += [f"{pluralize(more, 'more system')}: see the table."] if more > 0 else []
     if bars:
-        yield forest(bars, "Measures and systems", ("system", "value [low, high]"), " ".join(notes))
+        yield forest(bars, caption, ("system", "value [low, high]"), " ".join(notes))
 
 
 def drawn_figure(row: ScoreRow, ranges: Ranges) -> tuple[str, tuple[float, float, float]]:
@@ -89,7 +91,9 @@ def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
     return UNIT if range_of(measure) == (0.0, 1.0) and not small else scale_from_zero(values, measure)
 
 
-def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Iterator[Block]:
+def difference_forest(
+    found: Comparison, matters: float, *, turned: bool, caption: str = "Differences"
+) -> Iterator[Block]:
     """Yield a forest plot of the differences over all topics. Differences of shares smaller than `matters` are
     shaded. The differences of two systems are shown as second minus first if `turned`. Yields nothing if no measure
     can be compared."""
@@ -116,7 +120,7 @@ def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Ite
     note += f" The first {_MOST_PAIRS} of {pairs:,} pairs of each measure are drawn: {rest}." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
     if bars:
-        yield forest(bars, "Differences", head, note)
+        yield forest(bars, caption, head, note)
 
 
 def _difference_bars(

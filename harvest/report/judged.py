@@ -1,26 +1,41 @@
 """The section of judgments: a heat map of topics and criteria, and the lowest scores of single items."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harvest.judging.sheets.annotators import adjudicated_by, agreement_words, agreements
 from harvest.report.blocks import Block, details, table, text
 from harvest.report.finding import join_names
 from harvest.report.grid import address
+from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.assessed import Assessed, Leading, WeighedScore
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.scorecard import Judges, Material
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
 from scoring.asked import NO_COMPARISON
 from scoring.measures.swan import SWAN
 from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.swan.precedence import Precedence
+from scoring.swan.scorers import SCORERS
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
+from topics.errors import InputError
 
 _MOST_TOPICS, _LOWEST, _LONGEST = 300, 20, 160
 _STEPS, _MOST_SAID = 5, 3
+
+RULE_LABELS = "the labels of the protocol's rules"
+# By section, whose labels are drawn where people or models judged, too.
+_LABELS: Mapping[str, str] = {
+    "grid": f"The marks are {RULE_LABELS}, not judgments.",
+    "trees": f"Answers are named by {RULE_LABELS}, not by judgments.",
+    "spread": f"Shares of useful turns are by {RULE_LABELS}; SWAN and WAN are by judgments.",
+    "variance": f"Shares of useful turns are by {RULE_LABELS}, not by judgments.",
+}
 
 
 def judged_blocks(assessed: Assessed | str | None, material: Material, scores: ScoreTable) -> Iterator[Block]:
@@ -76,22 +91,72 @@ def _agreement_lines(assessed: Assessed, material: Material) -> Iterator[str]:
 
 
 def leading_measure(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> Leading:
-    """Return the measure of the judgments for a report that begins with them. If nothing was judged, or the SWAN values
-    cannot be compared, the report begins with the labels of the protocol's rules."""
-    if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
+    """Return the measure of the judgments for a report that begins with them: SWAN, or if its values cannot be
+    compared, the WAN of one criterion: of those that people or models scored, the one with the most values. If nothing
+    was judged, the report begins with the labels of the protocol's rules."""
+    if not isinstance(assessed, Assessed):
         return Leading()
-    name = str(assessed.main_term)
-    whose = dict.fromkeys(row.scorers for row in rows if row.measure == name and row.scorers and not row.topic_type)
-    return Leading(name, " and ".join(dict.fromkeys(", ".join(whose).split(", ")))) if whose else Leading()
+    own: dict[str, list[ScoreRow]] = {}
+    for row in rows:
+        if row.scorers and not row.topic_type and row.turn is None:
+            own.setdefault(row.measure, []).append(row)
+
+    def whose(name: str) -> str:
+        return " and ".join(dict.fromkeys(", ".join(row.scorers or "" for row in own[name]).split(", ")))
+
+    def by_most(name: str) -> tuple[bool, int]:
+        return whose(name) == SCORERS["rule"], -sum(row.n for row in own[name])
+
+    criteria = [str(term) for name, term in assessed.terms.items() if name and str(term) in own]
+    first = str(assessed.main_term)
+    names = sorted(criteria, key=by_most) if _not_compared(coverage) or first not in own else [first]
+    return Leading(names[0], whose(names[0])) if names else Leading()
+
+
+def _not_compared(coverage: Sequence[str]) -> bool:
+    return any(NO_COMPARISON in said for said in coverage)
+
+
+def with_judged(found: Comparison, gathered: Gathered, assessed: Assessed, leading: Leading) -> Comparison:
+    """Return a comparison that also has a measure of the judgments that the figures use: the leading one first, or if
+    the report begins with labels, SWAN last."""
+    judges = Judges(assessed.schema, assessed.judges or Precedence())
+    named = {str(term): term for term in assessed.terms.values()}
+    term = named.get(leading.measure, assessed.main_term)
+    try:
+        judged = compare_runs(
+            gathered, measures=[term], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
+        )
+    except InputError as refused:
+        return replace(found, notes=(*found.notes, f"{term} is not compared: {refused.what}."))
+    measures = (*judged.measures, *found.measures) if leading.scorers else (*found.measures, *judged.measures)
+    return replace(found, measures=measures, on_these=(*found.on_these, *judged.on_these))
+
+
+def add_labels(section: str, blocks: Iterable[Block], judged: Assessed | str | None) -> list[Block]:
+    """Return the blocks of a section. If something was judged, pictures of the rules' labels are named as theirs."""
+    given = list(blocks)
+    noted = section in _LABELS and isinstance(judged, Assessed) and any("text" not in one for one in given)
+    return [text(_LABELS[section], "key"), *given] if noted else given
 
 
 def judged_sentence(
-    assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str], leading: Leading
+    assessed: Assessed | str | None,
+    rows: Sequence[ScoreRow],
+    coverage: Sequence[str],
+    leading: Leading,
+    *,
+    asked: bool,
 ) -> str:
     """Return the result of the judgments in one sentence, or "" if nothing was judged or the SWAN values cannot be
     compared. `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`. If the report begins with
-    the judgments, return what the labels of the protocol's rules say instead."""
-    if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
+    the judgments, return what the labels of the protocol's rules say instead, and if it was `asked` to and cannot,
+    the reason."""
+    if asked and not leading.scorers:
+        cannot = "the judgments cannot be scored (“Judged by criteria” says why)"
+        why = cannot if isinstance(assessed, str) else "no judgment by these criteria and judges is recorded"
+        return f"These figures are by {RULE_LABELS}: {why}."
+    if not isinstance(assessed, Assessed) or (_not_compared(coverage) and not leading.scorers):
         return ""
     whole = {
         (row.system, row.measure): row for row in rows if not row.topic and not row.topic_type and row.turn is None
@@ -110,7 +175,11 @@ def judged_sentence(
 
     if leading.scorers:
         labels = shown(MEAN_USEFUL.name)
-        return f"By the labels of the protocol's rules, {MEAN_USEFUL.name} is {labels}." if labels else ""
+        sentences = [f"By {RULE_LABELS}, {MEAN_USEFUL.name} is {labels}."] if labels else []
+        if leading.measure != str(assessed.main_term):
+            reason = f"Values of {assessed.main_term} cannot be compared (“Figures” says why)"
+            sentences.insert(0, f"{reason}, so this page begins with one criterion.")
+        return " ".join(sentences)
     name = str(assessed.main_term)
     if not (said := shown(name)):
         return ""

@@ -49,12 +49,17 @@ def drawing_order(found: Comparison | str, systems: Sequence[str], leading: Lead
     return sorted(systems, key=lambda name: order.index(name) if name in order else len(order))
 
 
-def undrawn_note(found: Comparison | str, systems: int) -> str:
-    """Return a sentence about systems that are not drawn, or "" if all systems are drawn."""
-    if systems <= MOST_SYSTEMS:
-        return ""
-    which = "the first" if isinstance(found, str) else "those named below,"
-    return f"Drawn are {which} {MOST_SYSTEMS} of {systems} systems; all are under “Figures”."
+def undrawn_note(found: Comparison | str, systems: int, leading: Leading, *, judged: bool) -> str:
+    """Return what the bars are of, if anything was `judged`, and whether systems are left out, or ""."""
+    said = []
+    if leading.scorers:
+        said.append(f"Drawn is {leading.measure} by the judgments of {leading.scorers}.")
+    elif judged:
+        said.append("Drawn are labels of the protocol's rules, not judgments.")
+    if systems > MOST_SYSTEMS:
+        which = "the first" if isinstance(found, str) else "those named below,"
+        said.append(f"Drawn are {which} {MOST_SYSTEMS} of {systems} systems; all are under “Figures”.")
+    return " ".join(said)
 
 
 def _value_scale(values: Sequence[float], measure: str) -> Scale:

@@ -11,6 +11,7 @@ from harvest.report.blocks import WIDE, Block, as_blocks, details, picture, tabl
 from harvest.report.forest import figure_forest
 from harvest.report.grid import address
 from harvest.studies.runs.readings import Contrast
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.grid import last_turn_asked
 from harvest.studies.scores.report import selection_figures
 from harvest.studies.scores.scorecard import Material
@@ -31,22 +32,38 @@ from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.table import ScoreTable, is_percentage
 from topics.counting import pluralize
 
+# The heading of figures beside those of judgments.
+NOT_JUDGED = "Labels of the protocol's rules, and other figures without judgments"
 _MOST_INVALID = 200  # attempts that are listed
 _MOST_POINTS = 2000  # of a scatter plot
 
 
 def figure_blocks(
-    material: Material, scores: ScoreTable, drawn: Sequence[str], contrasts: Sequence[Contrast], lost: Selection
+    material: Material,
+    scores: ScoreTable,
+    drawn: Sequence[str],
+    contrasts: Sequence[Contrast],
+    lost: Selection,
+    leading: Leading,
 ) -> Iterator[Block]:
     """Yield the figures of `harvest score` as a forest plot and as a table, then a closed part with all variants, then
-    notes. `drawn` are the systems in the order of drawing."""
+    notes. `drawn` are the systems in the order of drawing. If the report begins with judgments, so do the figures, and
+    others have a plot of their own."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
         yield text(f"The runs differ: {contrast.said}", "warn")
     yield from (text(sentence) for sentence in scores.coverage)
     last = last_turn_asked(material)
-    plots = list(figure_forest(rows, drawn, lost.ranges))
+    if leading.scorers:
+        judged, others = ([row for row in rows if bool(row.scorers) == by] for by in (True, False))
+        kinds = [("Figures by judgments", judged), (NOT_JUDGED, others)]
+    else:
+        kinds = [("Measures and systems", rows)]
+    plots = []
+    for caption, own in kinds:
+        plot = list(figure_forest(own, drawn, lost.ranges, caption))
+        plots += [text(caption, "heading"), *plot] if plot and leading.scorers else plot
     yield from plots
     printed = as_blocks(
         figures(rows, material.systems, width=WIDE, last=last, bounded=bounded), "Figures of each system"
@@ -120,14 +137,16 @@ def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
     yield details("As a table", [table(head, rows, [False, False, True, True])])
 
 
-def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]) -> Iterator[Block]:
-    """Yield histograms of values over conversations. `cells` has the values of ave%useful for each system."""
-    values: dict[str, dict[str, list[float]]] = {}
+def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]], leading: Leading) -> Iterator[Block]:
+    """Yield histograms of values over conversations, of the leading measure first. `cells` has the values of ave%useful
+    for each system."""
+    values: dict[str, dict[str, list[float]]] = {leading.measure: {}}
     for system, each in cells.items():
         known = [value for value in each if value == value]
         if known:
             values.setdefault(MEAN_USEFUL.name, {})[system] = known
     shown = {row.measure for row in ordered_rows(printed_rows(scores.joint, every=False)) if "(" not in row.measure}
+    shown.add(leading.measure)
     for own in scores.each:
         # In the order in which the conversations, one after the other, have a value of them.
         first = [
@@ -138,6 +157,7 @@ def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]
         for measure in dict.fromkeys(measure for _, _, measure in sorted(first)):
             value = own.values(measure)[1]
             values.setdefault(measure, {})[own.system] = value[~np.isnan(value)].tolist()
+    values = {measure: systems for measure, systems in values.items() if systems}
     if not values:
         return
     yield text("How the values of single conversations are spread: a mean alone hides how much they differ.", "dim")

@@ -14,11 +14,14 @@ import pytest
 
 from harvest.cli.main import main
 from harvest.report.compared_finding import difference_words
+from harvest.report.designed import level_measures
 from harvest.report.document import Report, make_report
 from harvest.report.page import page
 from harvest.studies.compare.comparison import compare_runs
+from harvest.studies.scores.assessed import Assessed, Leading
 from recordings.judged.judgments import Judgment, Layer, write_layer
 from recordings.log.run_folder import read
+from scoring.swan.schema import load_schema
 from tests.support.command_line import harvest
 from tests.support.reported import copied_run, full_run, small_run
 
@@ -199,3 +202,75 @@ def test_swans_that_cannot_be_compared_drive_nothing(tmp_path: Path) -> None:
     assert any("values that do not compare" in block.get("text", "") for block in figures["blocks"])
     assert "SWAN" not in document["finding"]["drives"]
     assert maps(Report(document, ()))
+
+
+def forests(section: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block["forest"] for block in section["blocks"] if "forest" in block]
+
+
+def test_a_report_on_judgments_draws_them_before_labels_and_says_whose_each_picture_is(adjudicated: Report) -> None:
+    sections = {one["id"]: one for one in adjudicated.document["sections"]}
+    assert next(iter(sections)) == "judged"
+    assert adjudicated.document["undrawn"] == "Drawn is WAN(Useful) by the judgments of people."
+    for name in ("figures", "compared"):
+        judged, others = forests(sections[name])
+        assert all(bar["label"] in ("", "WAN(Useful)", "WAN(Useful, people)") for bar in judged["bars"])
+        assert not any("WAN" in bar["label"] for bar in others["bars"])
+        assert any("useful" in bar["label"] for bar in others["bars"])
+        assert "judgments" in judged["caption"]
+        assert others["caption"].startswith("Labels of the protocol's rules, ")
+        assert judged["caption"] in [one["text"] for one in sections[name]["blocks"] if one.get("tone") == "heading"]
+    for name in ("grid", "trees", "spread", "variance"):
+        assert "the labels of the protocol's rules" in sections[name]["blocks"][0]["text"]
+    first = next(block for block in sections["spread"]["blocks"] if "pictures" in block)["pictures"][0]
+    assert "WAN(Useful)" in first
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two people judge some answers by a criterion, and differ in one; rules score other criteria everywhere."""
+    run = copied_run(tmp_path_factory.mktemp("sampled") / "run")
+    heard = [one for one in read(run).conversations if one.turns][::2]
+    for author in ("anna", "ben"):
+        found = [
+            Judgment(
+                {"trial": one.trial_id, "attempt": one.attempt, "turn": 1, "speaker": "system"},
+                "Fluency",
+                0.0 if place == 0 and author == "ben" else float(place % 3 < 2),
+            )
+            for place, one in enumerate(heard)
+        ]
+        write_layer(run, Layer("human", author, "1", judgments=tuple(found)))
+    return run
+
+
+def test_if_swan_cannot_be_compared_a_report_on_judgments_begins_with_the_criterion_that_people_judged(
+    sampled: Path,
+) -> None:
+    document = make_report([read(sampled)], beside=sampled.parent, folding="majority").document
+    finding = document["finding"]
+    assert "in WAN(Fluency) by the judgments of people" in finding["found"]
+    assert "usefully" not in finding["found"]
+    assert "Values of SWAN cannot be compared (“Figures” says why)" in finding["drives"]
+    assert document["undrawn"] == "Drawn is WAN(Fluency) by the judgments of people."
+
+
+def test_a_report_says_that_it_is_on_labels_if_the_judgments_asked_for_cannot_be_scored(
+    sampled: Path, tmp_path: Path
+) -> None:
+    document = make_report([read(sampled)], beside=sampled.parent, folding="adjudicated").document
+    said = "These figures are by the labels of the protocol's rules: "
+    assert f"{said}the judgments cannot be scored (“Judged by criteria” says why)." in document["finding"]["drives"]
+    assert document["undrawn"] == "Drawn are labels of the protocol's rules, not judgments."
+    first = document["sections"][0]
+    assert first["id"] == "judged"
+    assert "differently" in str(first["blocks"][0])
+    unjudged = make_report([read(copied_run(tmp_path / "run"))], beside=tmp_path, folding="adjudicated").document
+    assert f"{said}no judgment by these criteria and judges is recorded." in unjudged["finding"]["drives"]
+
+
+def test_levels_of_a_report_on_judgments_are_compared_by_judgments_alone() -> None:
+    judged = Assessed(load_schema("news"), None, ("Accuracy", "Sourcing"), {})
+    named = [str(term) for term in level_measures(judged, Leading("SWAN", "people"))]
+    assert named == ["WAN(Accuracy)", "WAN(Sourcing)"]
+    assert [str(term) for term in level_measures(judged, Leading())] == ["ave%useful", *named]
