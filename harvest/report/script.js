@@ -196,15 +196,20 @@
       at("text").replaceChildren(reading.failure(fault), command);
     }
     at("reader-title").focus({ preventScroll: true });
-    reader.scrollIntoView({ block: "nearest" });
+    // At once: over a long page, a smooth scroll shows the sections between for seconds.
+    reader.scrollIntoView({ block: "nearest", behavior: "instant" });
     const here = rows.indexOf(place);
+    if (here >= drawn) draw(here + STEP);
     at("before").disabled = here <= 0;
     at("after").disabled = here < 0 || here >= rows.length - 1;
     for (const one of at("list").querySelectorAll("a")) {
       if (one.getAttribute("href") === to(place)) one.setAttribute("aria-current", "true"); else one.removeAttribute("aria-current");
     }
     const current = at("list").querySelector("[aria-current]");
-    if (current) at("list").scrollTop = current.offsetTop - at("list").offsetTop - at("list").clientHeight / 2;
+    if (current) {
+      const box = at("list").getBoundingClientRect();
+      at("list").scrollTop += current.getBoundingClientRect().top - box.top - box.height / 2;
+    }
   };
 
   const shut = () => {
@@ -263,17 +268,21 @@
     for (const [name, key] of Object.entries(CHOICES)) filters.elements[name].value = wanted.get(key) || "";
   };
 
+  // Whether the last link was one of the list, or of what is read. The focus does not say so: not every browser gives it to
+  // a link that is clicked.
+  let stays = false;
+  document.addEventListener("click", (event) => {
+    stays = at("list").contains(event.target) || at("reader").contains(event.target);
+  }, true);
+
   const follow = (first) => {
     const wanted = state();
     const place = opened(wanted);
     const filter = new Map([...wanted].filter(([name]) => !READ.has(name)));
-    // Who opens one conversation of a list goes on with that list; two beside each other, with all of their topic.
+    // Who opens one conversation of a list goes on with that list; two beside each other, with all of their topic. A link
+    // from elsewhere on the page lists what it leads to.
     if (wanted.has("beside")) filter.delete("system");
-    // Nor is a list left of which the conversation is not drawn yet: two were opened from elsewhere on the page.
-    const unseen = !rows.includes(place) || (wanted.has("beside") && rows.indexOf(place) >= drawn);
-    if (first || place < 0 || unseen) {
-      if (link(filter) !== listed) list(filter);
-    }
+    if ((first || place < 0 || !stays || !rows.includes(place)) && link(filter) !== listed) list(filter);
     if (place >= 0) { open(place, partner(wanted, place)); return; }
     const section = wanted.size ? null : document.getElementById(location.hash.slice(1));
     if (section) came = null;
@@ -282,7 +291,7 @@
     if (section) section.scrollIntoView();
     if (wanted.has("trial") || wanted.has("beside")) at("shown").textContent = "There is no such conversation in this report.";
     if (!wanted.size) return;
-    at("conversations").scrollIntoView();
+    at("conversations").scrollIntoView({ behavior: "instant" });
     if (!first && !filters.contains(document.activeElement)) {
       (at("list").querySelector("a") || at("more")).focus({ preventScroll: true });
     }
@@ -316,6 +325,7 @@
     setTimeout(() => list(new Map()), 0);
   });
   at("beside").addEventListener("change", () => {
+    stays = true;
     location.hash = to(Number(at("reader").dataset.place), at("beside").value);
   });
   at("more").addEventListener("click", () => draw(drawn + STEP));

@@ -239,6 +239,51 @@ def test_a_shared_link_opens_the_conversation_and_a_dead_one_says_so(browser: Br
         assert watched.page.locator("#list").count() == 1
 
 
+def test_a_link_from_elsewhere_lists_what_it_leads_to_and_shows_the_conversation_at_once(
+    browser: Browser, folder: Path
+) -> None:
+    """A smooth scroll over a page as long as this one takes seconds."""
+    seen = """(() => {
+        const box = document.getElementById('reader-title').getBoundingClientRect();
+        return box.top >= 0 && box.bottom <= innerHeight;
+    })()"""
+    marked = """(() => {
+        const list = document.getElementById('list').getBoundingClientRect();
+        const row = document.querySelector('#list [aria-current]').getBoundingClientRect();
+        return row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
+    })()"""
+    with opened(browser, folder / "whole.html") as watched:
+        window = watched.page
+        window.emulate_media(reduced_motion="no-preference")
+        window.evaluate("document.querySelector('header').style.marginBottom = '60000px'; scrollTo(0, 0)")
+        link = "#topic=M002&system=B&trial=2"
+        window.evaluate(
+            f"""(() => {{
+                const one = document.createElement('a');
+                one.href = '{link}';
+                document.querySelector('header').append(one);
+                one.focus();
+                one.click();
+            }})()"""
+        )
+        window.wait_for_selector("#text .said.system")
+        assert window.evaluate(seen)
+        assert window.locator("#shown").inner_text() == "3 attempts of B, on M002, of 36."
+        window.evaluate("document.getElementById('list').lastElementChild.querySelector('a').focus()")
+        window.keyboard.press("Enter")
+        until(window, "document.getElementById('reader-title').textContent.endsWith('trial 3')")
+        assert window.locator("#list a").count() == 3, "a link of the list goes on with the list"
+    with opened(browser, folder / "whole.html") as watched:
+        window = watched.page
+        window.set_viewport_size({"width": 1280, "height": 400})
+        window.evaluate(
+            "(() => { const one = document.querySelector('#list li:last-child a'); one.focus(); one.click(); })()"
+        )
+        window.wait_for_selector("#text .said.system")
+        assert window.locator("#list a").count() == 36
+        assert window.evaluate(marked), "the row of the conversation is in view"
+
+
 def test_conversations_beside_the_page_are_read_on_demand_and_missing_ones_are_named(
     browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
