@@ -29,6 +29,7 @@ TOPRULE = r"\toprule  % needs \usepackage{booktabs}"  # LaTeX shows this line wh
 # The first line of each table, since who pastes a table reads that line; also said beside it, see `LATEX_NEEDS`.
 LATEX_HEAD = r"% Needs \usepackage{booktabs} in the preamble."
 LATEX_NEEDS = r"the table needs \usepackage{booktabs} in the preamble; names in other scripts than Latin need XeLaTeX"
+_DIFFERENCE = re.compile(r"\b(difference|change)\b")  # in the name of a figure
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")  # also the wide ones of East Asian keyboards
 
 
@@ -92,6 +93,11 @@ def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
 def latex_text(text: str) -> str:
     """Return `text` on one line, escaped for LaTeX."""
     return re.sub(r"[\\~^&%$#_{}]", lambda found: _SPECIAL[found[0]], " ".join(text.split()))
+
+
+def latex_signs(text: str) -> str:
+    """Return figures, escaped for LaTeX, whose signs are those of math mode."""
+    return latex_text(text).replace("-", "$-$").replace("+", "$+$")
 
 
 def _latex_cells(row: ScoreRow | None) -> str:
@@ -329,10 +335,12 @@ class _Cells:
 
     @classmethod
     def estimate(cls, row: LongRow) -> str:
-        value = cls.number(row, row.estimate)
+        ends = [row.estimate] if not math.isnan(row.estimate) else [row.lowest, row.highest]
+        value = " to ".join(dict.fromkeys(filter(None, (cls.number(row, end) for end in ends))))
         if not value or row.unit != "share":
             return value or "n/a"
-        return f"{value} points" if row.other else rf"{value}\%"
+        points = row.other or _DIFFERENCE.search(row.figure)
+        return f"{value} points" if points else value.replace(" to ", r"\% to ") + r"\%"
 
     @classmethod
     def interval(cls, row: LongRow) -> str:

@@ -2,11 +2,11 @@
 which topics the figures are, and names the test."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import difference_text, figure_text, measure_name, p_text, signed
-from harvest.tables.long_rows import LATEX_HEAD, TOPRULE, latex_text, source_comments
+from harvest.tables.comparison_words import difference_text, figure_text, is_known, measure_name, p_text, signed
+from harvest.tables.long_rows import LATEX_HEAD, TOPRULE, latex_signs, latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.inference.ratios import Ratio
@@ -50,26 +50,34 @@ def _lines(found: Comparison, *, two: bool) -> Iterator[str]:
             common = "$^*$" if measure.left_out and measure.topics else ""
             name = f"{latex_text(measure_name(measure))}{common}" if at == 0 else ""
             systems = [] if two else [f"{latex_text(pair.first)}, {latex_text(pair.second)}"]
-            yield " & ".join([name, *systems, *_cells(measure, pair)]) + r" \\"
+            yield from _stacked(
+                [name, *systems, *_cells(measure, pair)], values=slice(1 + len(systems), 4 + len(systems))
+            )
         if not two and measure is not found.measures[-1]:
             yield r"\midrule"
+
+
+def _stacked(cells: Sequence[str], values: slice) -> Iterator[str]:
+    """Yield a line of the table, and below it the upper ends of the `values` of which only bounds are known: side by
+    side they would be wider than a page."""
+    ends = [cell.partition(" to ") for cell in cells[values]]
+    yield " & ".join([*cells[: values.start], *(low for low, _, _ in ends), *cells[values.stop :]]) + r" \\"
+    if any(high for _, _, high in ends):
+        upper = [f"to {high}" if high else "" for _, _, high in ends]
+        yield " & ".join(["" for _ in cells[: values.start]] + upper + ["" for _ in cells[values.stop :]]) + r" \\"
 
 
 def _cells(measure: MeasureComparison, pair: Pair) -> Iterator[str]:
     for system in (pair.first, pair.second):
         yield latex_text(figure_text(measure, system))
-    yield _signs(difference_text(measure, pair))
+    yield latex_signs(difference_text(measure, pair))
     low, high = pair.interval.low, pair.interval.high
-    yield "" if math.isnan(low) else _signs(f"[{signed(measure, low)}, {signed(measure, high)}]")
+    yield "" if math.isnan(low) else latex_signs(f"[{signed(measure, low)}, {signed(measure, high)}]")
     yield p_text(pair.corrected).replace("<", "$<$")
     yield "n/a" if math.isnan(pair.effect) else decimal(pair.effect, 2)
     yield str(len(measure.topics))
     if (ratio := pair.ratio) is not None:
         yield latex_text(f"{ratio.above} / {ratio.below}: {ratio_words(ratio)}")
-
-
-def _signs(text: str) -> str:
-    return text.replace("-", "$-$").replace("+", "$+$")
 
 
 def _caption(found: Comparison) -> str:
@@ -79,6 +87,9 @@ def _caption(found: Comparison) -> str:
     systems = latex_text(", ".join(found.systems[:-1]) + f" and {found.systems[-1]}")
     points = any(is_percentage(one.measure) for one in found.measures)
     shared = any(one.left_out and one.topics for one in found.measures)
+    bounds = any(not is_known(pair) for one in found.measures for pair in one.pairs) or any(
+        low < high for one in found.measures for low, high in one.ranges.values()
+    )
     missing: dict[str, list[str]] = {}  # why, and of which measures
     for measure in found.measures:
         for why in dict.fromkeys(pair.interval.note for pair in measure.pairs if math.isnan(pair.interval.low)):
@@ -101,6 +112,7 @@ def _caption(found: Comparison) -> str:
             f"Whatever $p$, nothing is found in {latex_text(', '.join(names))}: {latex_text(why)}."
             for why, names in held.items()
         ),
+        *(["$a$ to $b$: what the trials that were lost leave possible."] if bounds else []),
         *(["$^*$: over the topics for which each system has a value."] if shared else []),
         *(f"No interval for {latex_text(', '.join(names))}: {latex_text(why)}." for why, names in missing.items()),
     ]

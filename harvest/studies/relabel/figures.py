@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.studies.relabel.relabelling import Course, Figure, LabelChange, Relabelled, Relabelling
+from harvest.studies.relabel.paper import relabel_latex
+from harvest.studies.relabel.relabelling import Course, Figure, LabelChange, Relabelled, Relabelling, envelope
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
@@ -23,7 +24,7 @@ from harvest.terminal import printable, terminal_width, wrap_lines
 from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.library import protocol_hash
 from protocols.route_words import decision_words
-from scoring.table import ScoreRow, is_percentage
+from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import format_change
 from topics.shown_names import shorten
@@ -51,13 +52,15 @@ def relabel_form(relabellings: Sequence[Relabelling], *, every: bool = False) ->
     """Return the printable form of several runs. With `every`, all changes are listed, and not only the first one of
     each kind."""
     names = run_names([one.run for one in relabellings])
+    described = sources([one.run for one in relabellings])
     return StudyForm(
         head={"format": FORMAT, "runs": [_as_json(name, one) for name, one in zip(names, relabellings, strict=True)]},
         rows=lambda: (row for name, one in zip(names, relabellings, strict=True) for row in _rows(name, one)),
         tables=lambda _: (
             part for name, one in zip(names, relabellings, strict=True) for part in _tables(name, one, every)
         ),
-        sources=sources([one.run for one in relabellings]),
+        sources=described,
+        paper=lambda: relabel_latex(names, relabellings, described),
     )
 
 
@@ -178,7 +181,7 @@ def _cells(key: Key, figure: Figure) -> tuple[str, str, str]:
     before = shown_with_interval(figure.before) if figure.before else "n/a"
     if not figure.after:
         return before, "withheld", "withheld"
-    row = _envelope(figure.after)
+    row = envelope(figure.after)
     after = shown_with_interval(row)
     values = list(dict.fromkeys(format_change(one.value, share=share) for one in figure.change if one.n))
     if not figure.is_known:
@@ -186,13 +189,6 @@ def _cells(key: Key, figure: Figure) -> tuple[str, str, str]:
         after = " ".join(filter(None, (" to ".join(dict.fromkeys(ends)), after.partition(" ")[2])))
     change = f"{' to '.join(values)} {interval_words(figure.change_interval, share=share)}".strip()
     return before, after, change or "n/a"
-
-
-def _envelope(rows: Sequence[ScoreRow]) -> ScoreRow:
-    """Return the first row with an interval that holds those of all rows; there is none if one of them has none."""
-    known = not any(math.isnan(row.low) for row in rows)
-    low, high = (min(row.low for row in rows), max(row.high for row in rows)) if known else (math.nan, math.nan)
-    return replace(rows[0], low=low, high=high)
 
 
 def _every_line(one: Relabelling, changed: Sequence[Relabelled]) -> Iterator[str]:
@@ -299,7 +295,7 @@ def _rows(name: str, one: Relabelling) -> Iterator[LongRow]:
         )
         if figure.before is not None:
             yield replace(base, **score_cells(figure.before))
-        cells = score_cells(_envelope(figure.after)) if figure.after else {"note": figure.change_interval.note}
+        cells = score_cells(envelope(figure.after)) if figure.after else {"note": figure.change_interval.note}
         ends = [row.value for row in figure.after]
         if len(ends) > 1:
             cells |= {"estimate": math.nan, "lowest": ends[0], "highest": ends[1], "note": _BOUNDS}

@@ -108,6 +108,13 @@ class Figure:
         return all(one == two or (one != one and two != two) or abs(one - two) <= _SAME_VALUE for one, two in pairs)
 
 
+def envelope(rows: Sequence[ScoreRow]) -> ScoreRow:
+    """Return the first row with an interval that holds those of all rows; there is none if one of them has none."""
+    known = not any(math.isnan(row.low) for row in rows)
+    low, high = (min(row.low for row in rows), max(row.high for row in rows)) if known else (math.nan, math.nan)
+    return replace(rows[0], low=low, high=high)
+
+
 @dataclass(frozen=True)  # without slots, for cached properties
 class Relabelling:
     """A run whose answers were labelled again by `protocol`. `bound` is False if no protocol was recorded, as in

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import protocols
 from harvest.audits.audit import load_audit
 from harvest.studies.plan.differences import plan_difference
 from harvest.tables.long_rows import LongRow, long_latex
@@ -232,6 +233,42 @@ def test_tables_compile(run: Path, commands: dict[str, Sequence[object]], tmp_pa
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, done.stdout[-2000:]
         assert name != "compared" or "Overfull" not in done.stdout, "the table for a paper is wider than its column"
+
+
+@pytest.fixture(scope="module")
+def replayed(run: Path) -> Path:
+    """The run again by a protocol under which some conversations would have continued differently."""
+    protocol = (Path(protocols.__file__).parent / "fairweb-two-round.yaml").read_text(encoding="utf-8")
+    useful = "useful: {urls: {kind: asked, at_least: 1}}"
+    assert useful in protocol
+    stricter = "useful: {all: [{urls: {kind: asked, at_least: 1}}, {not: {contains: {phrases: [With pleasure]}}}]}"
+    (run.parent / "new.yaml").write_text(protocol.replace(useful, stricter), encoding="utf-8")
+    systems = "".join(f"  - {{name: {name}, driver: replay, options: {{run: run}}}}\n" for name in ("A_1", "B"))
+    audit = AUDIT[: AUDIT.index("  - {name")].replace("fairweb-two-round", "new.yaml") + systems + "max_invalid: 1\n"
+    (run.parent / "again.yaml").write_text(audit, encoding="utf-8")
+    assert harvest("run", run.parent / "again.yaml", "--out", run.parent / "replayed").returncode == 0
+    return run.parent / "replayed"
+
+
+def test_bounds_in_the_table_for_a_paper_are_one_below_the_other(replayed: Path) -> None:
+    lines = printed("compare", replayed, "--latex").splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith(r"ave\%useful &"))
+    assert " to " not in lines[at]
+    assert re.match(r" & to [\d.]+\\% & to [\d.]+\\% & to \$[+-]\$[\d.]+ & ", lines[at + 1])
+    assert lines[at].count(" & ") == lines[at + 1].count(" & ")
+    assert any("$a$ to $b$: what the trials that were lost leave possible." in line for line in lines)
+
+
+@pytest.mark.soak
+def test_tables_of_a_replay_and_of_other_labels_fit_a_page(run: Path, replayed: Path, tmp_path: Path) -> None:
+    tables = [printed("compare", replayed, "--latex")]
+    tables.append(printed("relabel", run, "--protocol", run.parent / "new.yaml", "--latex"))
+    text = r"\documentclass{article}\usepackage{booktabs}\begin{document}" + "\n\n".join(tables) + r"\end{document}"
+    (tmp_path / "tables.tex").write_text(text, encoding="utf-8")
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
 
 
 def test_numbers_in_latex_are_as_people_read_them() -> None:

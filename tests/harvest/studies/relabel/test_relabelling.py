@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import protocols
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
 from harvest.studies.pairs.conversation_rows import outcome_words
-from harvest.studies.relabel.figures import summary_lines
+from harvest.studies.relabel.figures import relabel_form, summary_lines
 from harvest.studies.relabel.relabelling import Figure, Relabelling, relabel
 from harvest.studies.scores.gathered import gather_runs, score_runs
+from harvest.tables.long_rows import long_latex
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
@@ -423,3 +425,28 @@ def test_the_document_of_several_runs_names_each_changed_conversation(run: Run, 
 
 def test_a_figure_without_an_earlier_value_is_not_unchanged() -> None:
     assert not Figure(None, (), ()).is_same
+
+
+def test_the_table_for_a_paper_has_bounds_and_points_and_says_what_it_is_of(run: Run, tmp_path: Path) -> None:
+    form = relabel_form([relabelled(run, CHANGED["another path"], tmp_path)])
+    assert form.paper is not None
+    lines = form.paper().splitlines()
+    (columns,) = filter(None, (re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", line) for line in lines))
+    cells = [line for line in lines if line.endswith(r"\\") and "multicolumn" not in line]
+    assert {line.count(" & ") + 1 for line in cells} == {len(columns[1])}
+    at = next(place for place, line in enumerate(lines) if r"{ave\%useful}" in line)
+    assert lines[at + 1] == r"Sparkasse & 50.0\% & 50.0\% to 62.5\% & 0.0 to $+$12.5 \\"
+    assert re.fullmatch(r" & \[[\d., ]+\] & \[[\d., ]+\] & \[\$-\$[\d.]+, \$\+\$[\d.]+\] \\\\", lines[at + 2])
+    assert not any("n/a" in line for line in lines)
+    (caption,) = (line for line in lines if line.startswith(r"\caption"))
+    assert r"by the protocol bank, version 1: 1 of 7 labels changed." in caption
+    assert "Changes of percentages are in points." in caption
+    assert "$a$ to $b$: 1 of 4 conversations would have continued differently" in caption
+    assert any(line.startswith("% run run: created_at 20") for line in lines)
+
+
+def test_the_table_of_all_figures_has_bounds_and_points(run: Run, tmp_path: Path) -> None:
+    form = relabel_form([relabelled(run, CHANGED["another path"], tmp_path)])
+    table = long_latex([*form.rows()])
+    assert r"ave\%useful & Sparkasse & after & topics like these & 50.0\% to 62.5\% &" in table
+    assert r"ave\%useful & Sparkasse & change & topics like these & 0.0 to 12.5 points &" in table
