@@ -107,7 +107,8 @@ def print_scored(
     elif output == "csv":
         click.echo(csv_rows(table.stream()), nl=False)
     elif output == "latex":
-        click.echo(latex_table(ordered_rows(table.joint, every=every, asked=names), material.systems), nl=False)
+        rows = ordered_rows(lost.withhold_intervals(table.joint), every=every, asked=names)
+        click.echo(latex_table(rows, material.systems), nl=False)
         click.echo(LATEX_NEEDS, err=True)
     if place is not None and outlined is not None and len(outlined.outlines) >= kept_columns.FEWEST:
         with people.capture() as printed:

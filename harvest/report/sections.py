@@ -49,7 +49,8 @@ def figure_blocks(
     """Yield the figures of `harvest score` as a forest plot and as a table, then a closed part with all variants, then
     notes. `drawn` are the systems in the order of drawing. If the report begins with judgments, so do the figures, and
     others have a plot of their own."""
-    rows = printed_rows(scores.joint, every=False)
+    joint = lost.withhold_intervals(scores.joint)
+    rows = printed_rows(joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
         yield text(f"The runs differ: {contrast.said}", "warn")
@@ -73,7 +74,7 @@ def figure_blocks(
     yield from [details("As a table, with n", tables)] if plots else tables
     yield from as_blocks(selection_figures(lost, rows), "Bounds, with lost attempts")
     yield from (text(one.sentence, "warn") for one in lost.concentrations)
-    every = printed_rows(scores.joint, every=True)
+    every = printed_rows(joint, every=True)
     if len(every) > len(rows):
         there = {(row.measure, row.turn) for row in rows}
         aside = [row for row in every if (row.measure, row.turn) not in there]

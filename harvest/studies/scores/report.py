@@ -48,6 +48,7 @@ def print_scores(
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
+        rows = table.joint if selection is None else selection.withhold_intervals(table.joint)
         if not asked:
             shown_grids = grids(material, table.single("trial"), table.joint, width=console.width, each=every)
             for grid in shown_grids.tables:
@@ -60,10 +61,10 @@ def print_scores(
         for sentence in table.coverage:
             console.print(escape(sentence))
         shown = (
-            criteria_tables(table.joint, criteria, material.systems, width=console.width)
+            criteria_tables(rows, criteria, material.systems, width=console.width)
             if criteria is not None
             else figures(
-                table.joint,
+                rows,
                 material.systems,
                 width=console.width,
                 every=every,

@@ -9,7 +9,7 @@ Interrupted attempts do not count as lost, because stopping a run does not depen
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from harvest.studies.validity.concentrations import Concentration
 from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
-from recordings.conversations.endings import cut_words, is_cut_short
+from recordings.conversations.endings import DIVERGED, cut_words, is_cut_short
 from recordings.conversations.outlines import Outlines
 from recordings.conversations.outlining import with_others
 from recordings.conversations.trial_sets import TrialSet
@@ -35,6 +35,8 @@ from scoring.table import ScoreRow, ScoreTable
 from topics.identity import generator
 
 _SHARES = (USEFUL.name, MEAN_USEFUL.name, RECOVERY.name)
+
+_WITHHELD = "which trials are left depended on the answers: see the bounds"
 
 # The lowest and the highest share of a system in a measure, and in a turn of %useful.
 Ranges = Mapping[tuple[str, str, int | None], tuple[float, float]]
@@ -62,13 +64,15 @@ class Bound:
 class Selection:
     """The effect of lost attempts. By system, `lost` is the number of trials whose first attempt with an answer was
     lost, and `trials` the number of all trials that were tried. If all of a system's attempts were cut short and none
-    was tried again, `cut` says how."""
+    was tried again, `cut` says how. `diverged` are the systems of which a replay has no answers to what would have been
+    said instead."""
 
     lost: Mapping[str, int]
     trials: Mapping[str, int]
     concentrations: tuple[Concentration, ...] = ()
     bounds: tuple[Bound, ...] = ()
     cut: Mapping[str, str] = field(default_factory=dict)
+    diverged: Collection[str] = ()
 
     @property
     def ranges(self) -> Ranges:
@@ -79,6 +83,23 @@ class Selection:
             for one in (self.bounds if self.concentrations else ())
             if one.measure in _SHARES and not one.useless == one.useful == one.value
         }
+
+    def withhold_intervals(self, rows: Iterable[ScoreRow]) -> list[ScoreRow]:
+        """Return rows for people. Where losses depended on the answers, as in a replay, an interval of the rest speaks
+        of a choice among the answers. If it does not hold both bounds, it is withheld, and the note says why."""
+        bounds = {
+            (one.system, one.measure, one.turn): (one.useless, one.useful)
+            for one in self.bounds
+            if self.concentrations or one.system in self.diverged
+        }
+        return [
+            replace(row, low=math.nan, high=math.nan, note="; ".join(filter(None, (row.note, _WITHHELD))))
+            if (row.topic, row.topic_type, row.trial) == (None, None, None)
+            and (ends := bounds.get((row.system, row.measure, row.turn))) is not None
+            and (min(ends) < row.low or max(ends) > row.high)
+            else row
+            for row in rows
+        ]
 
     def as_json(self) -> dict[str, object] | None:
         """Return the `selection` entry of `harvest-scores/1`, or None if nothing was lost after an answer."""
@@ -103,6 +124,9 @@ def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Sele
         concentrations=material.concentrations,
         bounds=tuple(_bounds(material, lost, table, rescored)) if lost else (),
         cut=_cut_words(lost),
+        diverged={
+            key.system for key, one in lost.items() if one.outcome is not None and one.outcome.reason == DIVERGED
+        },
     )
 
 
