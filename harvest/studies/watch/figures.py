@@ -16,6 +16,7 @@ from harvest.terminal import printable
 from scoring.inference.drift import BUDGET, SAME_BUDGET
 from scoring.inference.run_effects import FEWEST_RUNS
 from topics.counting import pluralize
+from topics.decimals import percent
 
 DISCOVERY = 0.1  # rate of false discoveries up to which q is printed
 _MOST_ALIKE = 3  # topics that are named if none stands out
@@ -145,7 +146,7 @@ def _figure_table(system: WatchedSystem) -> Table:
             f"{watch_words.signed_value(one.difference.value, one.name)} [{low}, {high}]{mark}",
             str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
             # After a confirmed change the evidence starts from zero: 0% would deny the alarm.
-            "" if math.isnan(reached) or (one.word == "changed" and not reached) else f"{100 * reached:.0f}%",
+            "" if math.isnan(reached) or (one.word == "changed" and not reached) else percent(reached),
             Text(one.word, style=STYLES[one.word]) if one.gated else found,
         )
     return table
@@ -164,7 +165,7 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
     over = "" if stretch.audits < 2 else f" ({watch_words.stretch_words(stretch)})"
     for turn in system.turns:
         way = " → ".join((*turn.turns, turn.branch))
-        then, today = (f"{100 * share:.0f}%" for share in turn.portion)
+        then, today = map(percent, turn.portion)
         came = f"{today} of {turn.came[1]} that came there{over}, before {then} of {turn.came[0]}"
         said = f"{way}: {came}; p {p_text(turn.p)}"
         yield Text(printable(f"  {said}", line=True))

@@ -36,6 +36,7 @@ from scoring.settings import Settings
 from scoring.statistics.exchange import benjamini_yekutieli
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
+from topics.decimals import decimal
 from topics.errors import Place
 
 # Share of a baseline's conversations that failures of users may have cut short, as for `harvest watch bless`.
@@ -260,7 +261,7 @@ class _Audit:
             return ""
         return (
             f"{loss_words(name, self.material)}, and what would have followed could move {moved} by "
-            f"{100 * sum(reaches[moved]):.1f} points: remove the cause and play it again"
+            f"{decimal(100 * sum(reaches[moved]), 1)} points: remove the cause and play it again"
         )
 
     def _figure(

@@ -12,7 +12,7 @@ from scoring.inference.settling import Settling
 from scoring.inference.watched_audit import is_near_baseline
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, format_change
+from topics.decimals import decimal, format_change, percent
 
 _MINUTE = len("2026-01-31T12:00")
 _ONE_MINUTE = 60.0  # seconds
@@ -141,7 +141,7 @@ def passing_words(one: WatchedFigure) -> str:
 
 def evidence_words(one: WatchedFigure) -> str:
     """Format the evidence as a share of the alarm threshold."""
-    return f"evidence {100 * max(one.levels):.0f}%"
+    return f"evidence {percent(max(one.levels))}"
 
 
 def shift_words(one: WatchedFigure) -> str:
@@ -291,7 +291,7 @@ def settling_words(one: Settling, *, shown: bool) -> str:
     """Say how many more trials would decide the figure, or what else would help. `shown` is whether the interval of its
     difference excludes 0: runs of a system that has changed must not be blessed then."""
     if one.trials:
-        return f"{_more_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
+        return f"{_more_trials(one.trials)} would settle it with a chance of {percent(one.chance)}"
     if one.hindrance == "settled":
         return "its interval lies beyond what matters already, and an alarm needs the evidence of further audits"
     if one.hindrance == "runs":
@@ -303,7 +303,7 @@ def settling_words(one: Settling, *, shown: bool) -> str:
     why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"
     instead = "a smaller or a larger" if near else "a larger"
     hardly = (
-        f"{why}, so more trials will hardly settle this (a chance of {100 * one.chance:.0f}% with "
+        f"{why}, so more trials will hardly settle this (a chance of {percent(one.chance)} with "
         f"{_more_trials(one.most)})"
     )
     if shown:
