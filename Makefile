@@ -85,8 +85,8 @@ bench: $(DEV_READY) ## speed, as ratios made in one run
 
 CELLS ?= .cache/torture.jsonl
 
-# The worlds are counted in parts that are kept: what was interrupted goes on. A cell that is flagged is no error here, it
-# is told on the page.
+# The worlds are counted in parts that are kept: what was interrupted goes on, and what an earlier count has is not
+# counted again (`--again` does). A cell that is flagged is no error here, it is told on the page.
 calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (10 minutes, then several hours)
 	$(BIN)/python -m tests.support.calibration_page --replications 500 --write
 	mkdir -p $(dir $(CELLS))

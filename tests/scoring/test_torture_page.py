@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.torture import __main__ as command
-from tests.support.torture import page
+from tests.support.torture import page, saved
 from tests.support.torture.cells import Cell, Size
 
 WORLD, HIDDEN = "useful or not, Beta(2, 2)", "clusters of five, not named: R"
@@ -72,7 +72,8 @@ def test_the_section_is_inserted_and_kept_when_the_rest_is_rewritten() -> None:
 def test_the_page_is_written_from_stored_cells_without_counting_them_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cells, written = tmp_path / "cells.jsonl", tmp_path / "page.md"
+    cells, written, packed = tmp_path / "cells.jsonl", tmp_path / "page.md", tmp_path / "cells.jsonl.xz"
+    monkeypatch.setattr(saved, "PACKED", packed)
     asked = ["--replications", "3", "--worlds", "preferences in clusters", "--sizes", "15x3", "--processes", "1"]
     command.main([*asked, "--own", "--save", str(cells)])
     assert "preference · preferences in clusters, named · 15×3" in capsys.readouterr().out
@@ -82,3 +83,12 @@ def test_the_page_is_written_from_stored_cells_without_counting_them_again(
     monkeypatch.setattr(page, "PAGE", written)
     page.main([str(cells), "--write"])
     assert "### Preference" in written.read_text(encoding="utf-8")
+
+    cells.unlink()
+    command.main([*asked, "--own", "--save", str(cells)])
+    assert "preference ·" not in capsys.readouterr().out, "an earlier count has it"
+    kept, *_ = saved.kept(None, packed)
+    assert kept.day
+    assert f"was counted ({kept.day})." in " ".join(page.part([kept]).split())
+    command.main([*asked, "--own", "--again", "--save", str(cells)])
+    assert "preference ·" in capsys.readouterr().out

@@ -67,11 +67,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--own", action="store_true", help="without the intervals of textbooks")
     parser.add_argument(
-        "--save", type=Path, help="add those cells to this file that are not in it, for `tests.support.torture.page`"
+        "--save",
+        type=Path,
+        help="add those cells to this file that neither it nor an earlier count has, for `tests.support.torture.page`",
     )
+    parser.add_argument("--again", action="store_true", help="count what an earlier count has, too")
     given = parser.parse_args(arguments)
     cells, textbook = [], {engine.name for engine in classical.ENGINES} if given.own else set()
-    done = {(one.engine, one.world, one.size) for one in saved.kept(given.save)} if given.save else set()
+    earlier = None if given.again else saved.PACKED
+    done = {(one.engine, one.world, one.size) for one in saved.kept(given.save, earlier)} if given.save else set()
     left = (
         task
         for task in tasks(given.worlds, given.estimands, given.sizes, given.replications, given.seed, not given.looks)

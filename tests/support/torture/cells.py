@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recordings.files.times import utc_now
 from tests.support.torture.study import Kind, Study
 from tests.support.torture.world import World
 
@@ -100,6 +101,8 @@ class Cell:
     reasons: Counter[str] = field(default_factory=Counter)
     warned: int = 0
     """Printed intervals with a warning."""
+    day: str = ""
+    """When it was counted: 2026-12-01."""
 
     def add(self, said: Sequence[Said]) -> None:
         """Count one study."""
@@ -194,6 +197,7 @@ def counted(engine: Engine, world: World, size: Size, replications: int, seed: i
     world after `ENOUGH_HIDDEN`."""
     topics, trials, systems = size
     cell = Cell(engine.name, world.name, world.group, size, hidden_from(engine.name, world, size))
+    cell.day = f"{utc_now():%Y-%m-%d}"
     for replication in range(replications):
         cell.add(engine.says(world, world.study(seed, replication, topics, trials, systems)))
         seen = replication + 1

@@ -1,7 +1,7 @@
 """The part of docs/calibration.md that tells of intervals and verdicts in the worlds of the torture suite.
 
-`python -m tests.support.torture.page cells.jsonl` prints it of cells that `--save` kept; with `--write` it goes into
-the page, in the place of the part that is there."""
+`python -m tests.support.torture.page cells.jsonl` prints it of cells that `--save` and earlier counts kept; with
+`--write` it goes into the page, in the place of the part that is there, and the cells to those of earlier counts."""
 
 import argparse
 import re
@@ -56,7 +56,8 @@ def part(cells: Sequence[Cell]) -> str:
             f" {figure(COVERAGE, 2)}, and of studies in which systems are alike at most {ERROR:.0%} may name a winner,"
             " with one chance of error for all pairs of a study together. *Flagged* is what misses this by more than"
             " two Monte-Carlo errors (.036 and .034 with 200 studies). The worlds are in `tests/support/torture`, where"
-            " one function adds one."
+            " one function adds one, and the cells in `cells.jsonl.xz` beside them, each with the day on which it was"
+            f" counted{_days(cells)}."
         ),
         "",
         *_kinds(cells),
@@ -76,6 +77,12 @@ def part(cells: Sequence[Cell]) -> str:
             lines += ["", *_price(own)]
     lines += ["", "### Worlds that cannot be told from the data", "", *_hidden([one for one in cells if one.hidden])]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _days(cells: Sequence[Cell]) -> str:
+    """When they were counted."""
+    days = sorted({cell.day for cell in cells if cell.day})
+    return f" ({days[0]} to {days[-1]})" if days and days[0] != days[-1] else f" ({days[0]})" if days else ""
 
 
 def paragraph(text: str, first: str = "", rest: str = "") -> list[str]:
@@ -243,8 +250,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args(arguments)
     textbook = {engine.name for engine in classical.ENGINES}
-    new = part([cell for cell in saved.kept(given.cells) if cell.engine not in textbook])
+    cells = [cell for cell in saved.kept(given.cells, saved.PACKED) if cell.engine not in textbook]
+    new = part(cells)
     if given.write:
+        saved.pack(cells, saved.PACKED)
         PAGE.write_text(placed(PAGE.read_text(encoding="utf-8"), new), encoding="utf-8")
     else:
         print(new)
