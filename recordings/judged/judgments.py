@@ -45,13 +45,15 @@ UNSURE = "unsure"
 class Judgment:
     """One judgment. `about` names the judged thing: `topic` and `entity` for a nugget, wherever it appears; `trial`
     (the identity), `attempt` and `turn` for a turn. `value` is a JSON value. `note` is in the judge's own words.
-    `samples` are the model's replies if the model was asked several times."""
+    `samples` are the model's replies if the model was asked several times. `decision` is the identity of the decision
+    that a person made about this and other things at once, or ""."""
 
     about: Mapping[str, str | int]
     criterion: str
     value: Json
     note: str = ""
     samples: tuple[Json, ...] = ()
+    decision: str = field(default="", compare=False)
 
     @property
     def unjudged(self) -> str:
@@ -205,7 +207,7 @@ def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Ite
         part = bisect_left(sorted(times.get(one.by, ())), unix_seconds(one.at))
         found = parts.setdefault((one.by, one.version, one.adjudicates, part), {})
         for about in one.about:
-            judgment = Judgment(about, one.criterion, one.value, one.note)
+            judgment = Judgment(about, one.criterion, one.value, one.note, decision=one.id)
             key = (one.criterion, Target.from_judgment(judgment) or frozenset(about.items()))
             found.pop(key, None)  # the newest last
             found[key] = (judgment, one.at)

@@ -29,7 +29,8 @@ class Agreement:
     Krippendorff's alpha over scores or values only: 1 is full agreement, 0 agreement by chance, and below 0 less than
     by chance. It is NaN if no item has two scores, or if all scores are equal and chance would agree just as well.
     `scored` is the number of items with at least two scores, over which alpha is computed. `rare` counts scored items
-    with a judgment other than the most frequent judgment; alpha depends on these items.
+    with a judgment other than the most frequent judgment; alpha depends on these items. `units` is the number of
+    separate units among the scored items.
     """
 
     things: int
@@ -39,6 +40,7 @@ class Agreement:
     scored: int
     interval: Interval = field(default_factory=no_interval)
     rare: int = 0
+    units: int = 0
 
 
 def agreement(
@@ -74,6 +76,7 @@ def agreement(
         scored=len(scores),
         interval=interval,
         rare=sum(any(one != usual for one in row) for row in given),
+        units=len(set(places)),
     )
 
 

@@ -102,6 +102,8 @@ def serve_page(
     drawn = (
         f"{len(rows):,} of {total:,} rows, drawn with seed {draw.seed}" if len(rows) < total else f"{len(rows):,} rows"
     )
+    if adjudicate:
+        drawn = f"the {pluralize(len(rows), 'row')} on which people differ"
     told = f" ({drawn}; the same words are asked about once)" if len(asked) < len(rows) or len(rows) < total else ""
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}

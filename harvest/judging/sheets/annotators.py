@@ -71,21 +71,43 @@ class PeopleAgreement:
 def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[PeopleAgreement, ...]:
     """Return the agreement on each criterion: of all people, and if there are three or more, of each pair of
     people. Criteria are included if at least two people judged the same thing. Intervals resample conversations,
-    or sets of conversations. `layers` are the layers of people, oldest first. Each person's newest judgment
-    counts, whatever the version of the guideline."""
+    or sets of conversations; those about which somebody decided at once are one unit. `layers` are the layers of
+    people, oldest first. Each person's newest judgment counts, whatever the version of the guideline."""
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
         if not layer.adjudicates:  # adjudicators saw the other judgments, so theirs is not agreement
             mine.setdefault(layer.author, []).append(layer)
     said: dict[str, dict[Key, dict[str, float | str | None]]] = {name: {} for name in criteria}
+    decided: dict[str, dict[str, list[Key]]] = {name: {} for name in criteria}
     for author, own in mine.items():
         for key, judgment in newest_judgments(own).items():
             value = judgment.value
             if judgment.criterion not in said or value == UNSURE:
                 continue
+            if judgment.decision:
+                decided[judgment.criterion].setdefault(judgment.decision, []).append(key)
             if value is None or isinstance(value, (int, float, str)):
                 said[judgment.criterion].setdefault(key, {})[author] = value
-    return tuple(one for name, rows in said.items() for one in _agreements_of(name, rows))
+    return tuple(
+        one for name, rows in said.items() for one in _agreements_of(name, rows, _units(decided[name].values()))
+    )
+
+
+def _units(decided: Iterable[Sequence[Key]]) -> Mapping[Key, Key]:
+    """Return a unit for each conversation about which somebody decided together with another one."""
+    units: dict[Key, set[Key]] = {}
+    for keys in decided:
+        own = set(map(_conversation, keys))
+        for other in {id(unit): unit for one in own if (unit := units.get(one)) is not None}.values():
+            own |= other
+        units |= dict.fromkeys(own, own)
+    return {one: min(unit, key=str) for one, unit in units.items() if len(unit) > 1}
+
+
+def _conversation(key: Key) -> Key:
+    """Return the conversation of a judged thing; the thing itself if it belongs to none."""
+    about: dict[object, object] = dict(part for part in key[1:] if isinstance(part, tuple))
+    return (about["trial"], about.get("attempt")) if "trial" in about else key
 
 
 # Things with a rare judgment below which their number is printed: alpha depends on them.
@@ -99,6 +121,7 @@ def agreement_words(agreement: Agreement) -> str:
     alpha = "n/a" if math.isnan(agreement.alpha) else f"{decimal(agreement.alpha, 2)}{ends}"
     few = f"; {agreement.rare} with a score or value other than the most frequent one"
     few = few if own.is_defined and agreement.rare < _FEW_RARE else ""
+    few += f"; {agreement.units} judged apart" if own.is_defined and agreement.units < agreement.scored else ""
     return f"equal {percent(agreement.equal)} (n={agreement.things})  alpha {alpha} (n={agreement.scored}{few})"
 
 
@@ -117,16 +140,15 @@ def adjudicated_by(layers: Iterable[Layer], criteria: Iterable[str]) -> dict[str
     return found
 
 
-def _agreements_of(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[PeopleAgreement]:
+def _agreements_of(
+    criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]], together: Mapping[Key, Key]
+) -> Iterator[PeopleAgreement]:
     shared = {key: row for key, row in rows.items() if len(row) > 1}
     everybody = sorted({author for row in shared.values() for author in row})
     groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]
     for people in groups:
         own = {key: [row[name] for name in people if name in row] for key, row in shared.items()}
-        units: list[Key] = []
-        for key in own:
-            about: dict[object, object] = dict(part for part in key[1:] if isinstance(part, tuple))
-            units.append((about["trial"], about.get("attempt")) if "trial" in about else key)
+        units = [together.get(conversation := _conversation(key), conversation) for key in own]
         found = agreement(own.values(), units)
         if found.things:
             yield PeopleAgreement(criterion, people, found)
