@@ -234,7 +234,10 @@ def omission_notes(found: Comparison) -> Iterator[Text]:
     partly = [
         one.label
         for one in found.measures
-        if one.left_out and one.topic_type is None and "judgments" in find_declaration(parse(one.measure).name).needs
+        if one.left_out
+        and one.topic_type is None
+        and not one.standardised
+        and "judgments" in find_declaration(parse(one.measure).name).needs
     ]
     if partly:
         yield Text(

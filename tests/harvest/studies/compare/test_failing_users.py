@@ -36,6 +36,7 @@ from tests.harvest.voices.test_endpoint import completion, played
 from tests.servers.local_http import Asked, serving
 from tests.support.failing_users import MODELS, POLICIES, SYSTEMS, pairs
 from tests.support.failing_users import played as study
+from topics.decimals import percent
 from topics.errors import InputError
 
 
@@ -227,7 +228,7 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_another_play(
     (pair,) = mean.pairs
     assert pair.bounds is not None
     low, high = (f"{100 * end:+.1f}" for end in sorted(pair.bounds))
-    between = " to ".join(f"{100 * end:.1f}%" for end in mean.ranges["SYSB"])
+    between = " to ".join(percent(end, 1) for end in mean.ranges["SYSB"])
     assert f"{between} of " in headline.found, "what is left of the trials is a selection, so it does not lead"
     assert f"a difference of {low} to {high} points" in headline.found
     assert f"[{100 * mean.figures['SYSB']:.1f}" not in headline.found
