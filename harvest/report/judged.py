@@ -84,7 +84,7 @@ def _agreement_lines(assessed: Assessed, material: Material) -> Iterator[str]:
     decided = adjudicated_by(people, assessed.criteria)
     for one in agreements(people, assessed.criteria):
         names = join_names([printable(name, line=True) for name in one.people])
-        said = f"Agreement of {names} in {one.criterion}: {agreement_words(one.found).replace('  ', ', ')}"
+        said = f"Agreement of {names} in {one.criterion}: {agreement_words(one).replace('  ', ', ')}"
         said += " (alpha: Krippendorff's; 1 is full agreement, 0 chance)"
         by = [f"{count} by {printable(name, line=True)}" for name, count in decided.pop(one.criterion, {}).items()]
         yield f"{said}. Decided where they differed: {join_names(by)}." if by else f"{said}."

@@ -328,10 +328,10 @@ def _print_agreement(found: Sequence[PeopleAgreement]) -> None:
     wide = max(map(len, whole))
     for criterion in whole:
         first, *pairs = (one for one in found if one.criterion == criterion)
-        click.echo(f"  {criterion:<{wide}}  {agreement_words(first.found)}", err=True)
+        click.echo(f"  {criterion:<{wide}}  {agreement_words(first)}", err=True)
         for one in pairs:
             who = " and ".join(printable(name, line=True) for name in one.people)
-            click.echo(f"  {'':<{wide}}  {who}: {agreement_words(one.found)}", err=True)
+            click.echo(f"  {'':<{wide}}  {who}: {agreement_words(one)}", err=True)
     print_message(
         "  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal"
     )

@@ -61,11 +61,13 @@ def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Jud
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """The agreement of `people` on one criterion."""
+    """The agreement of `people` on one criterion. If somebody decided about several conversations at once, these are
+    one unit of the interval, and `apart` is the number of units; otherwise, it is 0."""
 
     criterion: str
     people: tuple[str, ...]
     found: Agreement
+    apart: int = 0
 
 
 def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[PeopleAgreement, ...]:
@@ -114,14 +116,14 @@ def _conversation(key: Key) -> Key:
 _FEW_RARE = 10
 
 
-def agreement_words(agreement: Agreement) -> str:
+def agreement_words(of: PeopleAgreement) -> str:
     """Return the figures of an agreement, such as `equal 83% (n=18)  alpha 0.42 [-0.24, 0.86] (n=12)`."""
-    own = agreement.interval
+    agreement, own = of.found, of.found.interval
     ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
     alpha = "n/a" if math.isnan(agreement.alpha) else f"{decimal(agreement.alpha, 2)}{ends}"
     few = f"; {agreement.rare} with a score or value other than the most frequent one"
     few = few if own.is_defined and agreement.rare < _FEW_RARE else ""
-    few += f"; {agreement.units} judged apart" if own.is_defined and agreement.units < agreement.scored else ""
+    few += f"; {of.apart} judged apart" if own.is_defined and of.apart else ""
     return f"equal {percent(agreement.equal)} (n={agreement.things})  alpha {alpha} (n={agreement.scored}{few})"
 
 
@@ -148,7 +150,8 @@ def _agreements_of(
     groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]
     for people in groups:
         own = {key: [row[name] for name in people if name in row] for key, row in shared.items()}
-        units = [together.get(conversation := _conversation(key), conversation) for key in own]
-        found = agreement(own.values(), units)
+        conversations = list(map(_conversation, own))
+        found = agreement(own.values(), [together.get(one, one) for one in conversations])
         if found.things:
-            yield PeopleAgreement(criterion, people, found)
+            merged = not together.keys().isdisjoint(conversations)
+            yield PeopleAgreement(criterion, people, found, found.units if merged else 0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from harvest.judging.sheets.annotators import agreement_words, agreements
+from harvest.judging.sheets.annotators import PeopleAgreement, agreement_words, agreements
 from recordings.judged.decisions import Decision
 from recordings.judged.judgments import Layer, decided_layers
 from scoring.annotations.agreement import Agreement
@@ -28,9 +28,13 @@ def layers(copies: Sequence[int], ben_each: bool = False) -> Iterator[Layer]:
     return decided_layers(made, [])
 
 
-def found(copies: Sequence[int], ben_each: bool = False) -> Agreement:
+def agreed(copies: Sequence[int], ben_each: bool = False) -> PeopleAgreement:
     (one,) = agreements(layers(copies, ben_each), ["Clear"])
-    return one.found
+    return one
+
+
+def found(copies: Sequence[int], ben_each: bool = False) -> Agreement:
+    return agreed(copies, ben_each).found
 
 
 @pytest.mark.parametrize("ben_each", [False, True])
@@ -44,8 +48,27 @@ def test_what_somebody_decided_at_once_is_one_unit_of_the_interval(ben_each: boo
 
 
 def test_the_number_of_decisions_is_printed_where_it_is_smaller() -> None:
-    assert "(n=48; 12 judged apart)" in agreement_words(found([4] * 12))
-    assert "judged apart" not in agreement_words(found([1] * 12))
+    assert "(n=48; 12 judged apart)" in agreement_words(agreed([4] * 12))
+    assert "judged apart" not in agreement_words(agreed([1] * 12))
+
+
+def test_turns_of_one_conversation_that_were_judged_one_by_one_are_not_said_to_be_judged_at_once() -> None:
+    made = [
+        Decision(
+            f"{by}{thing:015}{turn}",
+            by,
+            "",
+            ({"trial": f"{thing:032}", "attempt": 1, "turn": turn},),
+            "Clear",
+            1.0 * score,
+        )
+        for by, scores in (("ann", ANN), ("ben", BEN))
+        for thing, score in enumerate(scores)
+        for turn in (1, 2)
+    ]
+    (one,) = agreements(decided_layers(made, []), ["Clear"])
+    assert (one.found.scored, one.found.units) == (24, 12)
+    assert "judged apart" not in agreement_words(one)
 
 
 def test_a_decision_about_many_answers_weighs_as_one_unit() -> None:
