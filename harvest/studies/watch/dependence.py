@@ -52,9 +52,9 @@ def dependence_in_time(
 
 
 def _rows(system: str, material: Material, figure: Figure, settings: Settings) -> Iterator[_Row]:
-    """Yield the values and the times in seconds of the trials of each topic."""
+    """Yield the values and the times in seconds of the trials of each topic; NaN for an unknown time."""
     began = {
-        (one.key.topic, one.key.trial): unix_seconds(one.started_at)
+        (one.key.topic, one.key.trial): at if math.isfinite(at := unix_seconds(one.started_at)) else math.nan
         for one in material.finished
         if one.key.system == system
     }

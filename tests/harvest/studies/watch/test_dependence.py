@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.trial_figures import figure_values, figures_of
+from harvest.studies.watch.dependence import dependence_in_time
+from harvest.tables.comparison_words import p_text
+from recordings.log.run_folder import read
+from scoring.inference.in_time import time_dependence
+from scoring.notation import parse_all
 from tests.support.command_line import harvest
 from tests.support.watched_bot import WATCHED, becomes, watch
 
@@ -61,3 +70,18 @@ def test_independent_trials_raise_no_warning(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(STRETCHES)
     done = harvest("watch", "run", "audit.yaml", cwd=tmp_path)
     assert "bot: trials of this audit that are near each other" in " ".join(done.stdout.split())
+
+
+def test_trials_without_times_are_compared_only_within_their_topic(in_stretches: Path) -> None:
+    """Imported runs may have no times, and the order of their topics says nothing."""
+    assert harvest("run", "audit.yaml", "--out", "one", cwd=in_stretches).returncode == 0
+    gathered = gather_runs([read(in_stretches / "one")])
+    (figure,) = figures_of(parse_all("ave%useful"), gathered.settings, gathered.material, gated=True)
+    timeless = replace(
+        gathered.material, conversations=[replace(one, started_at="") for one in gathered.material.conversations]
+    )
+    of_topics = figure_values("bot", timeless, [figure], gathered.settings)[figure.name].values()
+    within = time_dependence(np.array(list(of_topics)))
+    found, inflation = dependence_in_time("bot", [timeless], [figure], gathered.settings, p=1)
+    assert found == f"ave%useful, lag 1 {within.lag:.2f}, p {p_text(within.p)}"
+    assert inflation == within.inflation
